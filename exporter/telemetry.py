@@ -238,14 +238,6 @@ class Telemetry:
             if info.kind is Kind.COUNTER:
                 self.corrections.labels(info.name)
 
-    def corrected(self, family: str, times: int) -> None:
-        """Count corrections: values that fell on the platform, while the family's counter did not."""
-        self.corrections.labels(family).inc(times)
-
-    def wrote(self, fault: str) -> None:
-        """Record whether the last write of the counters' state succeeded: `fault` is empty then."""
-        self.ledger_up.set(not fault)
-
     def set_aside(self, at: float) -> None:
         """Record when a damaged state file was renamed, in unix seconds."""
         self.set_aside_at = at

@@ -11,7 +11,7 @@ rows in SQLite, on a thread. `postgres_storage.py` keeps them in a PostgreSQL, t
         |                    no shard is free   the server ends the session of a process that is silent for a lease,
         |                    (a spare): later   or this process ends it; until 0.8 of the lease it may serve counters
         |                                       |
-        +------- lost: lock n again, and read the rows anew; another one has it: begin again as a spare
+        +------- lost: lock n again; another one has it, or has counted its rows: begin again as a spare
 
 In: the counts of a poll. Out: counter families that survive restarts. A counter never falls here, and values are
 published only after they are committed.

@@ -29,7 +29,6 @@ class CountedFamily(msgspec.Struct, array_like=True):
             the day after the newest one that a dropped series had counted.
         series: label values → the state of their series.
         absent: label values → since when they are in no answer, in unix seconds.
-        is_anew: whether the family started again because it counts something else, and is still served as 0.
         is_bounded: whether label values had no place once. A series that comes later begins at 0, because it may be
             one of them.
         shapes: whether its days were last shown as plain sums, by parts, or as both; empty before the first day.
@@ -39,9 +38,12 @@ class CountedFamily(msgspec.Struct, array_like=True):
     day: int
     series: dict[LabelValues, Series] = {}
     absent: dict[LabelValues, float] = {}
-    is_anew: bool = False
     is_bounded: bool = False
     shapes: frozenset[bool] = frozenset()
+
+    def counts(self, digest: bytes, shapes: frozenset[bool]) -> bool:
+        """Return whether it counts what an answer shows; days of another shape have the same counts in other series."""
+        return digest == self.digest and (shapes == self.shapes or not shapes or not self.shapes)
 
     def note(self, shown: Iterable[LabelValues], wall: float, retention: float) -> None:
         """Note which series are in an answer, and drop those that were in none for the retention.
@@ -120,13 +122,12 @@ def advance_family(
         What is counted now, and the number of corrections.
     """
     shapes = frozenset(source.is_whole for _, source in sources if isinstance(source, DayBuckets) and source.days)
-    has_another_shape = family is not None and bool(shapes and family.shapes) and shapes != family.shapes
-    is_anew = family is not None and (family.digest != digest or has_another_shape)
-    is_first = family is None or is_anew
-    if family is None or is_anew:
-        family = CountedFamily(digest, poll.today, is_anew=is_anew)
+    since = None
+    if family is None or not family.counts(digest, shapes):
+        family = CountedFamily(digest, poll.today)
+    elif not family.is_bounded:
+        since = family.day
     family.shapes = shapes or family.shapes
-    since = None if is_first or family.is_bounded else family.day
     sources = _with_place(family, sources, limit)
     # Days without a count are left out: the oldest day of the window is that of all series.
     shown = [min(source.days) for _, source in sources if isinstance(source, DayBuckets) and source.days]
@@ -189,7 +190,7 @@ def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:
         if family is None:
             continue
         samples = tuple(
-            Sample(count.labels + labels, 0.0 if family.is_anew else family.series[labels].value)
+            Sample(count.labels + labels, family.series[labels].value)
             for labels, _ in count.sources
             if labels in family.series
         )

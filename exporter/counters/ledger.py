@@ -2,16 +2,16 @@
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Families, count_poll, left_out, served
 from exporter.counters.days import PollTime
 from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
-from exporter.counters.storage import ShardTakenError, StateLockedError, Storage
+from exporter.counters.storage import Changes, ShardTakenError, StateLockedError, Storage
 from exporter.log import logger
 from exporter.metric import Count, Family
 from exporter.targets.target import PollKey
@@ -22,18 +22,6 @@ RETRY_SECONDS = 5.0
 MOST_WAIT_SECONDS = 5.0
 # How long the end of the process waits for the last commit.
 CLOSE_SECONDS = 3.0
-# For how long a counter that counts something else now is served as 0: a minute, and what the rendering may take.
-ZERO_SECONDS = 65.0
-
-
-class LedgerObserver(Protocol):
-    """Callbacks for corrections, commits and failures of the ledger."""
-
-    def corrected(self, family: str, times: int) -> None:
-        """Report that values of days or months fell; the counters do not change."""
-
-    def wrote(self, fault: str) -> None:
-        """Report why a commit failed, whose rows a later one writes; empty when one has succeeded again."""
 
 
 class PollRecord(NamedTuple):
@@ -64,73 +52,61 @@ class Counters(NamedTuple):
     Attributes:
         families: its counters as they were last committed.
         left_out: family → how many label values of the answer have no series, because all places are taken.
+        corrections: family → how many of its days or months fell in the answer; the counters do not.
     """
 
-    families: tuple[Family, ...]
-    left_out: Mapping[str, int]
-
-
-async def _ignore(_keys: Collection[PollKey]) -> None:
-    """Do nothing: nothing is served."""
+    families: tuple[Family, ...] = ()
+    left_out: Mapping[str, int] = {}
+    corrections: Mapping[str, int] = {}
 
 
 class Ledger:
     """Counts polls, writes them in group commits, and returns the committed counters.
 
-    Served values are always on disk: a counter's new value is returned after its commit. If a commit fails, the last
-    committed values are served until a later commit succeeds, which contains the missing polls.
+    The rows are read once; from then on those in memory are the true ones. Served values are always on disk: a
+    counter's new value is returned after its commit. If a commit fails, the last committed values are served until a
+    later commit succeeds, which contains the missing polls.
 
     Args:
         storage: keeps the rows.
-        observer: callbacks for commits and failures.
         linger: how long a group commit waits for further polls, in seconds.
         retry: how long to wait after a failed write, in seconds.
         retention: seconds for which label values that no answer contains are kept.
-        reread: called with the targets whose rows were replaced by those of another session; it ends when their
-            counters from before are no longer served.
 
     Attributes:
         fault: why the last write failed; empty if it succeeded.
-        is_taken: whether another exporter has taken the shard.
+        is_taken: whether another exporter has taken the shard, or has counted its rows: nothing more is written.
     """
 
     def __init__(
         self,
         storage: Storage,
-        observer: LedgerObserver,
         *,
         clocks: Clocks = SYSTEM,
         linger: float = LINGER_SECONDS,
         retry: float = RETRY_SECONDS,
         retention: float = math.inf,
-        reread: Callable[[Collection[PollKey]], Awaitable[None]] = _ignore,
     ) -> None:
+        self.fault = ""
+        self.is_taken = False
         self._storage = storage
-        self._observer = observer
         self._clocks = clocks
         self._linger = linger
         self._retry = retry
         self._retention = retention
-        self._reread = reread
         self._log = logger()
-        # The session in which the rows were read, and how often those in memory were replaced by others.
-        self._session, self._reads = 1, 0
-        # The rows on disk, those that are not saved yet, and keys to delete. They stay packed, because there are many.
+        self._is_read = False
+        # The rows on disk. They stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
-        self._unsaved: dict[PollKey, StateRow] = {}
-        self._to_delete: set[PollKey] = set()
-        # Rows that were read, and not counted since: a restored state may be older than what was served of them.
-        self._uncounted: set[PollKey] = set()
+        # What the next commit writes, and deletes where there is None; and what the last attempt wrote, perhaps.
+        self._unsaved: dict[PollKey, StateRow | None] = {}
+        self._attempted: Changes = {}
+        # Whose counters this process has committed: a row that was read may be a backup's, older than what was served.
+        self._counted: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}
-        # Families that count something else now, and since when they are served as 0, on the monotonic clock.
-        self._zeros: dict[tuple[PollKey, str], float] = {}
         # Families that count something else, of which that was logged already.
         self._said: set[object] = set()
-        self.fault = ""
-        self.is_taken = False
         self._next_try = 0.0
-        # Whether a poll with counters was committed.
-        self._serves = False
         self._asked, self._is_ending = asyncio.Event(), False
         # Set when the next attempt to commit has ended.
         self._attempt = asyncio.Event()
@@ -155,8 +131,12 @@ class Ledger:
         return self._task is not None and not self._task.done()
 
     def withholds(self) -> str:
-        """Return why no counter can be served yet; empty if any was, or if nothing is in the way."""
-        return "" if self._serves else self.fault
+        """Return why no counter can be served yet; empty if any was committed, or if nothing is in the way."""
+        return "" if self._counted else self.fault
+
+    def may_serve(self) -> bool:
+        """Return whether counters of targets may be served now: certainly no other exporter counts them."""
+        return not self.is_taken and self._storage.is_certain()
 
     async def close(self) -> None:
         """Commit what is not saved, and stop."""
@@ -178,33 +158,21 @@ class Ledger:
         """Return the estimate of the time on an account's platform; the storage keeps it."""
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
-    def session(self) -> int:
-        """Return a number that changes with the storage's session; 0 while counters of targets may not be served.
-
-        Another exporter may have counted before a new session. Until its rows are read and older values are withheld,
-        no counter is served.
-        """
-        session = self._storage.session()
-        return session if session == self._session else 0
-
     async def record(self, entry: PollRecord) -> Counters:
         """Count a poll, and wait for the attempt to commit it, but not long.
 
         Returns:
             The target's counters as they were last committed: without this poll if the attempt failed, or has not
-            ended.
+            ended; none while the stored rows could not be read.
         """
-        families, row = self._count(entry)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(MOST_WAIT_SECONDS):
-                while not await self._attempted():
-                    families, row = self._count(entry)
-        is_saved = self._rows.get(entry.key) is row
-        self._serves = self._serves or (is_saved and bool(entry.counts))
-        shown = families if is_saved else self._committed(entry.key)
-        counters = served(shown, entry.counts)
-        self._note_zeros(entry.key, shown, {family.info.name for family in counters})
-        return Counters(counters, left_out(families, entry.counts))
+        if not self._is_read:
+            await self._next_attempt()
+        if not self._is_read:
+            return Counters()
+        families, row, corrections = self._count(entry)
+        await self._next_attempt()
+        shown = families if self._rows.get(entry.key) is row else self._committed(entry.key)
+        return Counters(served(shown, entry.counts), left_out(families, entry.counts), corrections)
 
     def keep(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
@@ -214,15 +182,13 @@ class Ledger:
 
     def forget(self, keys: Iterable[PollKey]) -> None:
         """Delete rows whose retention is over; a target that is polled before the commit has come back and is kept."""
-        self._to_delete.update(keys)
+        for key in keys:
+            self._unsaved.setdefault(key, None)
         self._asked.set()
 
-    def _count(self, entry: PollRecord) -> tuple[Families, StateRow]:
-        """Count a poll; return the families of its target, and their row, which the next commit writes."""
+    def _count(self, entry: PollRecord) -> tuple[Families, StateRow, Mapping[str, int]]:
+        """Count a poll; return the families of its target, their row, which the next commit writes, and corrections."""
         before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
-        for name, family in before.items():
-            zero_since = self._zeros.get((entry.key, name), math.inf)
-            family.is_anew = family.is_anew and self._clocks.monotonic() - zero_since < ZERO_SECONDS
         families, corrections = count_poll(
             before,
             entry.counts,
@@ -231,13 +197,11 @@ class Ledger:
             self._retention,
             limit=entry.max_label_values,
         )
-        for name, number in corrections.items():
-            self._observer.corrected(name, number)
         for name, family in before.items():
             if families[name] is not family:
                 self._say_anew(entry.key, name, families[name].digest)
         row = self._unsaved[entry.key] = StateRow(entry.name, entry.success, pack(families))
-        return families, row
+        return families, row, corrections
 
     def _families(self, key: PollKey, stored: StateRow | None) -> Families:
         try:
@@ -255,24 +219,16 @@ class Ledger:
             event = "counter counts something else now, it starts again at 0"
             self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
 
-    async def _attempted(self) -> bool:
-        """Wait until the next attempt to commit has ended; return whether what was counted before is part of it."""
-        self._asked.set()
-        reads = self._reads
-        await self._attempt.wait()
-        return reads == self._reads
-
     def _committed(self, key: PollKey) -> Families:
-        """Return the last committed counters of a target; none before the first commit after its row was read."""
-        return {} if key in self._uncounted else self._families(key, self._rows.get(key))
+        """Return the counters of a target that this process has committed last."""
+        return self._families(key, self._rows.get(key)) if key in self._counted else {}
 
-    def _note_zeros(self, key: PollKey, families: Families, shown: Collection[str]) -> None:
-        """Note since when families that count something else than before are served as 0."""
-        for name, family in families.items():
-            if family.is_anew and name in shown:
-                self._zeros.setdefault((key, name), self._clocks.monotonic())
-            else:
-                self._zeros.pop((key, name), None)
+    async def _next_attempt(self) -> None:
+        """Wait until the next attempt to commit has ended, or has taken long."""
+        self._asked.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MOST_WAIT_SECONDS):
+                await self._attempt.wait()
 
     async def _run(self) -> None:
         is_last = False
@@ -291,7 +247,8 @@ class Ledger:
             # What is counted from here on waits for the attempt after this one.
             attempt, self._attempt = self._attempt, asyncio.Event()
             # Polls continue without delay: after a failed write, no write is tried for each of them.
-            if is_last or not self.fault or self._clocks.monotonic() >= self._next_try:
+            is_due = is_last or not self.fault or self._clocks.monotonic() >= self._next_try
+            if is_due and not self.is_taken:
                 try:
                     await self._prepare()
                     await self._commit()
@@ -301,59 +258,59 @@ class Ledger:
         await self._storage.close()
 
     async def _prepare(self) -> None:
-        """Open the storage if needed, and take in its rows."""
-        opened = await self._storage.prepare()
-        if opened is None:
-            return
-        found = self._without_times(opened.rows)
-        if opened.are_newer:
-            # Counts from before these rows were read started without them, or another exporter has counted since. They
-            # are dropped, and counted again. Lists of an account are no counts.
-            changed = {key for key in self._rows.keys() | found.keys() if self._rows.get(key) != found.get(key)}
-            self._uncounted |= changed
-            dropped = {key for key in self._unsaved if key in found and key.target.kind != ACCOUNT}
-            self._unsaved = {key: row for key, row in self._unsaved.items() if key not in dropped}
-            self._rows = found
-            if self._reads:
-                await self._reread(changed | dropped)
-            self._reads += 1
-        else:
-            # A file that was lost is written again; its rows may contain targets that are new here.
-            self._unsaved = {**self._rows, **self._unsaved}
-            self._rows = {**found, **self._rows}
-        self._session = self._storage.session()
+        """Make the storage usable, and take in its rows if it had to be opened."""
+        found = await self._storage.prepare()
+        if found is not None:
+            if self._is_read:
+                self._compare(found)
+            self._take_in(found)
+        self._is_read = True
 
-    def _without_times(self, rows: Mapping[PollKey, StateRow]) -> dict[PollKey, StateRow]:
-        """Restore the platform times of the accounts; return the other rows."""
+    def _compare(self, found: Mapping[PollKey, StateRow]) -> None:
+        """Compare the rows of a storage that was opened again with those in memory; what it lost is written again.
+
+        Raises:
+            ShardTakenError: another exporter has counted since, or the storage was restored.
+        """
+        for key, row in found.items():
+            # A commit that failed may still have been written. All exporters write the rows of accounts.
+            own = [one.data for one in (self._rows.get(key), self._attempted.get(key)) if one is not None]
+            if row.data not in own and key.target.kind != ACCOUNT:
+                raise ShardTakenError("another exporter has counted since")
+        lost = {key: row for key, row in self._rows.items() if key not in found}
+        self._unsaved = {**lost, **self._unsaved}
+
+    def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
+        """Take in the rows that were read, and the platform times of the accounts among them."""
         for key, row in rows.items():
             if key.collector == PLATFORM_TIME:
                 self.platform_time(key.target.account).restore(row.success)
-        return {key: row for key, row in rows.items() if key.collector != PLATFORM_TIME}
+            else:
+                self._rows[key] = row
 
     async def _commit(self) -> None:
         """Write what is not saved. What comes meanwhile is for the next time."""
-        rows, deleted = dict(self._unsaved), self._to_delete - self._unsaved.keys()
-        self._to_delete = set()
-        if not rows and not deleted and not self.fault:
+        self._attempted = rows = dict(self._unsaved)
+        if not rows and not self.fault:
             return
         times = {
             account_key(PLATFORM_TIME, account): StateRow("", time.believed, b"")
             for account, time in self._platform_times.items()
             if time.believed is not None
         }
-        await self._storage.commit({**dict.fromkeys(deleted), **rows, **times})
-        for key in deleted:
-            self._rows.pop(key, None)
+        await self._storage.commit({**rows, **times})
         for key, row in rows.items():
-            self._rows[key] = row
+            if row is None:
+                self._rows.pop(key, None)
+            else:
+                self._rows[key] = row
+                self._counted.add(key)
             # A poll that came meanwhile is not saved yet.
             if self._unsaved[key] is row:
                 del self._unsaved[key]
-        self._uncounted -= rows.keys()
         if self.fault:
             self._log.info("state saved again", path=self._storage.location)
             self.fault = ""
-            self._observer.wrote(self.fault)
 
     def _failed(self, error: Exception) -> None:
         if not self.fault:
@@ -361,5 +318,4 @@ class Ledger:
             self._log.error(event, path=self._storage.location, error=str(error) or repr(error))
         self.fault = str(error) or repr(error)
         self._next_try = self._clocks.monotonic() + self._retry
-        self._observer.wrote(self.fault)
-        self.is_taken = self.is_taken or isinstance(error, ShardTakenError)
+        self.is_taken = isinstance(error, ShardTakenError)

@@ -31,7 +31,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         answered: when the last answered statement was sent, by `clock`.
         reliable: seconds from then on for which the server certainly keeps the session.
         is_holder: whether it has the lock of its process's shard.
-        number: the number of the session, since it has read the shard's rows; 0 before.
+        has_read: whether it has read the shard's rows.
 
     Raises:
         StorageError: by `begin` and `ask`: the session is lost, and closed. The message does not contain the password.
@@ -40,7 +40,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
     token = ""
     answered = 0.0
     is_holder = False
-    number = 0
+    has_read = False
     reliable = 0.0
     _is_asking = False
     clock: Callable[[], float]

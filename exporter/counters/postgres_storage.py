@@ -5,8 +5,9 @@ from hashlib import blake2b
 
 from exporter.clock import boot_seconds
 from exporter.counters.postgres_session import Session, location_of
-from exporter.counters.rows import from_columns, key_columns, to_columns
-from exporter.counters.storage import Rows, ShardTakenError, Storage, StorageError, StoredState
+from exporter.counters.rows import StateRow, from_columns, key_columns, to_columns
+from exporter.counters.storage import Changes, ShardTakenError, Storage, StorageError
+from exporter.targets.target import PollKey
 
 # Rows of one statement, so that it is shorter than a lease.
 PAGE = 1000
@@ -64,8 +65,7 @@ class PostgresStorage(Storage):
         # Positive numbers have the same form in pg_locks as in the functions.
         self._class = int.from_bytes(blake2b(installation.encode(), digest_size=4).digest()) >> 1
         self._session: Session | None = None
-        # How many sessions have read the rows, and when the last one that is lost was certain to hold the shard.
-        self._number = 0
+        # When the last session that is lost was certain to hold the shard.
         self._held = 0.0
         self._claims_from = 0.0
         self.index: int | None = None
@@ -85,10 +85,10 @@ class PostgresStorage(Storage):
         """Seconds between two calls of `prepare`, so that the server does not take this process for dead."""
         return self._lease / 3
 
-    def session(self) -> int:
-        """Return the number of the session, as long as it certainly holds the shard whose rows it has read; else 0."""
+    def is_certain(self) -> bool:
+        """Return whether the session certainly holds the shard, and has read its rows."""
         session = self._session
-        return session.number if session is not None and session.is_certain() else 0
+        return session is not None and session.has_read and session.is_certain()
 
     async def claim(self) -> int | None:
         """Try to take a free shard; return its number, and None if there is none: `obstacle` says why.
@@ -117,7 +117,7 @@ class PostgresStorage(Storage):
         )
         return None
 
-    async def prepare(self) -> StoredState | None:
+    async def prepare(self) -> dict[PollKey, StateRow] | None:
         """Keep the session alive, or open it again; return the shard's rows if it is another session than before.
 
         Raises:
@@ -127,7 +127,7 @@ class PostgresStorage(Storage):
         if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
         session = await self._connected()
-        if session.number:
+        if session.has_read:
             if self._clock() >= session.answered + self.pulse * _EARLY:
                 await self._look(session)
             return None
@@ -138,16 +138,15 @@ class PostgresStorage(Storage):
             await self.close()
             raise ShardTakenError("another exporter has taken the shard")
         rows = from_columns(await session.ask(_ROWS, self._own()))
-        self._number += 1
-        session.number = self._number
-        return StoredState(rows, are_newer=True)
+        session.has_read = True
+        return rows
 
-    async def commit(self, rows: Rows) -> None:
-        """Write rows, as long as it is this session that answers, and not another one behind a pooler."""
+    async def commit(self, changes: Changes) -> None:
+        """Write and delete rows, as long as it is this session that answers, and not another one behind a pooler."""
         session = self._session
-        if session is None or not session.number:
+        if session is None or not session.has_read:
             raise StorageError("there is no session")
-        written, deleted = to_columns(rows), [key_columns(key) for key, row in rows.items() if row is None]
+        written, deleted = to_columns(changes), [key_columns(key) for key, row in changes.items() if row is None]
         for start in range(0, max(len(written), len(deleted)), PAGE):
             page = slice(start, start + PAGE)
             values = {name: _column(written[page], place) for place, name in enumerate(_COLUMNS)}
@@ -272,8 +271,8 @@ _ROWS = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s AND (shard = %(index)s OR shards <> %(total)s OR kind = 'account')
 """
-# A row that another shard counts is not deleted. All exporters lock shared rows in the order of their keys, which
-# prevents deadlocks.
+# A row that another shard counts is neither written nor deleted. All exporters lock shared rows in the order of their
+# keys, which prevents deadlocks.
 _WRITE = """
     WITH own AS MATERIALIZED (
         SELECT WHERE current_setting('edge_exporter.session', true) = %(session)s
@@ -286,7 +285,7 @@ _WRITE = """
           AND (old.collector, old.account, old.kind, old.id) = (gone.collector, gone.account, gone.kind, gone.id)
           AND (old.shard = %(index)s OR old.shards <> %(total)s)
     ), written AS (
-        INSERT INTO edge_exporter_row (
+        INSERT INTO edge_exporter_row AS old (
             installation, collector, account, kind, id, shard, shards, name, success, data
         )
         SELECT %(installation)s, collector, account, kind, id, %(index)s, %(total)s, name, success, data
@@ -297,6 +296,7 @@ _WRITE = """
         ON CONFLICT (installation, collector, account, kind, id) DO UPDATE
         SET shard = excluded.shard, shards = excluded.shards, name = excluded.name, success = excluded.success,
             data = excluded.data
+        WHERE old.shard = excluded.shard OR old.shards <> excluded.shards OR old.kind = 'account'
     )
     SELECT EXISTS (SELECT FROM own)
 """

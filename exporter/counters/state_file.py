@@ -14,9 +14,10 @@ from typing import TextIO
 import msgspec
 
 from exporter.blocking import blocking
-from exporter.counters.rows import from_columns, key_columns, to_columns
-from exporter.counters.storage import Rows, StateLockedError, Storage, StorageError, StoredState
+from exporter.counters.rows import StateRow, from_columns, key_columns, to_columns
+from exporter.counters.storage import Changes, StateLockedError, Storage, StorageError
 from exporter.log import logger
+from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 4
 BUSY_SECONDS = 2.0
@@ -29,33 +30,7 @@ _DAMAGES = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLI
 
 
 class FileStorage(Storage):
-    """Keeps the rows in a state file, whose calls block, on an executor of one thread."""
-
-    def __init__(self, file: "StateFile", thread: Executor) -> None:
-        self._file = file
-        self._thread = thread
-
-    @property
-    def location(self) -> str:
-        """The path of the file."""
-        return self._file.location
-
-    async def prepare(self) -> StoredState | None:
-        """Make the file usable; return its rows if it had to be opened."""
-        return await blocking(self._thread, self._file.prepare)
-
-    async def commit(self, rows: Rows) -> None:
-        """Write rows durably."""
-        await blocking(self._thread, self._file.commit, rows)
-
-    async def close(self) -> None:
-        """Release the file, after the calls that still run."""
-        await blocking(self._thread, self._file.close)
-        self._thread.shutdown(wait=False)
-
-
-class StateFile:
-    """A state file, which is created if it does not exist. Its calls block.
+    """Keeps the rows in a state file, which is created if it does not exist.
 
     A damaged file is renamed and replaced by a new one. A file that was deleted or replaced while the process runs is
     written again from memory.
@@ -64,18 +39,18 @@ class StateFile:
         path: the state file.
         clock: unix seconds.
         set_aside: called with unix seconds when a damaged file was renamed.
-
-    Raises:
-        StateLockedError: by `prepare`, if another process has locked it.
-        StorageError: by `prepare` and `commit`, if it cannot be used now.
+        thread: an executor of one thread, for the calls that block.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None]) -> None:
-        self.location = str(path.absolute())
+    def __init__(
+        self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None], thread: Executor
+    ) -> None:
+        self._location = str(path.absolute())
         # By whatever links a process names the file: it has one lock, and SQLite's journal is beside the file itself.
         self._path = Path(os.path.realpath(path))
         self._clock = clock
         self._set_aside = set_aside
+        self._thread = thread
         self._log = logger()
         self._lock: TextIO | None = None
         self._database: sqlite3.Connection | None = None
@@ -83,8 +58,25 @@ class StateFile:
         self._inode = (0, 0)
         self._is_read = False
 
-    def prepare(self) -> StoredState | None:
-        """Lock and open the file; return its rows if it had to be opened."""
+    @property
+    def location(self) -> str:
+        """The path of the file."""
+        return self._location
+
+    async def prepare(self) -> dict[PollKey, StateRow] | None:
+        """Lock and open the file; return its rows when they are read, and none of a file that is written again."""
+        return await blocking(self._thread, self._prepare)
+
+    async def commit(self, changes: Changes) -> None:
+        """Write and delete rows durably, all or nothing."""
+        await blocking(self._thread, self._commit, changes)
+
+    async def close(self) -> None:
+        """Close the file, and release its lock, after the calls that still run."""
+        await blocking(self._thread, self._close)
+        self._thread.shutdown(wait=False)
+
+    def _prepare(self) -> dict[PollKey, StateRow] | None:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
@@ -92,17 +84,21 @@ class StateFile:
             if self._database is not None and self._is_lost():
                 self._log.error("state file was lost, it is written again", path=self.location)
                 self._disconnect()
-            return self._open() if self._database is None else None
+            if self._database is not None:
+                return None
+            rows = self._open()
         except (sqlite3.Error, ValueError, OSError) as error:
             self._disconnect()
             raise self._unusable(error) from error
+        # Once they were read, the rows in memory are newer than those of any file.
+        is_first, self._is_read = not self._is_read, True
+        return rows if is_first else {}
 
-    def commit(self, rows: Rows) -> None:
-        """Write rows, and delete those whose value is None, all or nothing."""
+    def _commit(self, changes: Changes) -> None:
         if self._database is None:
             raise StorageError("the state file is not open")
-        written = [(*values, _checksum(values)) for values in to_columns(rows)]
-        deleted = [key_columns(key) for key, row in rows.items() if row is None]
+        written = [(*values, _checksum(values)) for values in to_columns(changes)]
+        deleted = [key_columns(key) for key, row in changes.items() if row is None]
         try:
             with self._database:
                 self._database.executemany(_DELETE, deleted)
@@ -113,8 +109,7 @@ class StateFile:
                 self._disconnect()
             raise self._unusable(error) from error
 
-    def close(self) -> None:
-        """Close the file, and release its lock."""
+    def _close(self) -> None:
         self._disconnect()
         if self._lock is not None:
             self._lock.close()
@@ -138,8 +133,8 @@ class StateFile:
             return True
         return not found.st_size or (found.st_dev, found.st_ino) != self._inode
 
-    def _open(self) -> StoredState:
-        """Open the file, or a new one in place of one that is damaged."""
+    def _open(self) -> dict[PollKey, StateRow]:
+        """Open the file, or a new one in place of one that is damaged; return its rows."""
         try:
             return self._read()
         except (sqlite3.DatabaseError, ValueError) as error:
@@ -152,7 +147,7 @@ class StateFile:
             self._log.error("state file put aside", path=self.location, aside=str(aside), error=str(error))
             return self._read()
 
-    def _read(self) -> StoredState:
+    def _read(self) -> dict[PollKey, StateRow]:
         is_new = not self._path.exists()
         if not is_new and not self._path.stat().st_size:
             raise ValueError("it is empty")
@@ -175,10 +170,8 @@ class StateFile:
             raise ValueError("a row is damaged")
         database.execute("PRAGMA synchronous = FULL")
         found = self._path.stat()
-        # Where it was read before, the rows in memory are newer: all of them are written.
-        state = StoredState(from_columns(values for *values, _ in rows), are_newer=not self._is_read)
-        self._inode, self._is_read = (found.st_dev, found.st_ino), True
-        return state
+        self._inode = (found.st_dev, found.st_ino)
+        return from_columns(values for *values, _ in rows)
 
 
 # SQLite keeps no checksums of its content, so each row has one.

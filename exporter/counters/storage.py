@@ -1,12 +1,13 @@
 """The interface between the ledger and its storage."""
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from exporter.counters.rows import StateRow
 from exporter.targets.target import PollKey
 
-Rows = Mapping[PollKey, StateRow | None]
+# Rows to write, and None for those to delete.
+Changes = Mapping[PollKey, StateRow | None]
 
 
 class StorageError(Exception):
@@ -19,19 +20,6 @@ class StateLockedError(StorageError):
 
 class ShardTakenError(StorageError):
     """Another exporter has the shard of this process, for good."""
-
-
-class StoredState(NamedTuple):
-    """The rows of a storage that was opened.
-
-    Attributes:
-        rows: every row of this exporter.
-        are_newer: whether the rows replace those in the ledger's memory, because the memory is empty or another
-            exporter may have continued to count; otherwise the ledger writes its own rows.
-    """
-
-    rows: dict[PollKey, StateRow]
-    are_newer: bool
 
 
 class Storage(Protocol):
@@ -47,7 +35,7 @@ class Storage(Protocol):
         """The longest time between two calls of `prepare`, in seconds."""
         return 3600.0
 
-    async def prepare(self) -> StoredState | None:
+    async def prepare(self) -> dict[PollKey, StateRow] | None:
         """Make the storage usable; return its rows if it had to be opened, and None if it was open.
 
         Raises:
@@ -57,7 +45,7 @@ class Storage(Protocol):
         """
         return None
 
-    async def commit(self, rows: Rows) -> None:  # noqa: ARG002 - see above
+    async def commit(self, changes: Changes) -> None:  # noqa: ARG002 - see above
         """Write rows durably, and delete those whose value is None; writing a row again replaces it.
 
         Raises:
@@ -65,9 +53,9 @@ class Storage(Protocol):
         """
         return
 
-    def session(self) -> int:
-        """Return the number of the session, as long as certainly no other exporter counts these rows; else 0."""
-        return 1
+    def is_certain(self) -> bool:
+        """Return whether certainly no other exporter counts these rows."""
+        return True
 
     async def close(self) -> None:
         """Release the storage for others."""

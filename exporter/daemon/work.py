@@ -1,7 +1,7 @@
 """All that polls, counts and renders for one shard. A reload replaces what differs in it; all else goes on."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
 from functools import partial
 
@@ -94,12 +94,11 @@ class Work:
         self.tasks = Tasks(telemetry.task_failures, clocks)
         self.ledger = Ledger(
             storage,
-            telemetry,
             clocks=clocks,
             retry=min(RETRY_SECONDS, storage.pulse / 2),
             retention=retention,
-            reread=self._reread,
         )
+        telemetry.ledger_up.set_function(lambda: not self.ledger.fault)
         self.registry = Registry(shard, clocks.wall, min(MOVES_LAST, retention))
         self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)
         self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
@@ -270,12 +269,6 @@ class Work:
     def _remembered(self, collector: str, target: Target) -> float:
         row = self.ledger.remembered().get(PollKey(target.key, collector))
         return row.success if row is not None else 0.0
-
-    async def _reread(self, keys: Collection[PollKey]) -> None:
-        """Take up what another session may have counted."""
-        await self.renderer.withhold_counters(keys)
-        self.schedule.poll_again(keys)
-        await self.poller.tick()
 
 
 def _all_families(plans: Mapping[str, Plan]) -> list[FamilyInfo]:

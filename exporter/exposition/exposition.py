@@ -5,7 +5,7 @@ of many targets; one that did not change is kept as it is. A generation contains
 formats, which differ only in their headers.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 from prometheus_client.registry import Collector
@@ -127,12 +127,6 @@ class Exposition:
                 "family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error)
             )
             return b""
-
-    def withhold_counters(self, keys: Collection[PollKey]) -> None:
-        """Remove the counters of targets, until they are rendered again."""
-        for block in self._blocks.values():
-            if block.info.kind is Kind.COUNTER:
-                block.changes |= dict.fromkeys(keys, b"")
 
     def build(self) -> Generation:
         """Join all chunks into a generation; only segments that changed are joined and compressed again."""

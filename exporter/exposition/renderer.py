@@ -1,7 +1,7 @@
 """Renders a generation of the exposition every one to five seconds, on its own thread."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
@@ -12,7 +12,6 @@ from isal import igzip
 from exporter.blocking import blocking
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.store import Store
-from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 
 P = ParamSpec("P")
@@ -121,13 +120,6 @@ class Renderer:
             return igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
 
         return await self.on_thread(make)
-
-    async def withhold_counters(self, keys: Collection[PollKey]) -> None:
-        """Serve no counters of these targets until they are published again."""
-        # What was published before is not to come later.
-        await self._take()
-        await self.on_thread(self.exposition.withhold_counters, keys)
-        await self.render()
 
     async def on_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function on the renderer's thread, on which alone `exposition` is changed."""

@@ -145,7 +145,9 @@ class Poller:
                     self.store.gone.discard(target.key)
                 key, address = PollKey(target.key, collector.name), due.account.client.base_url
                 entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
-                counters, without_place = await self.ledger.record(entry)
+                counters, without_place, corrections = await self.ledger.record(entry)
+                for family, number in corrections.items():
+                    self.telemetry.corrections.labels(family).inc(number)
                 gauges, left_out = limit_label_values(outcome.families, limit)
                 if self._is_in_force(due, target):
                     outcome = outcome._replace(families=(*gauges, *counters))

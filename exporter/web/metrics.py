@@ -39,7 +39,7 @@ class MetricsEndpoint:
         wanted = self._wanted(scope["query_string"]) if scope["query_string"] else EVERYTHING
         if isinstance(wanted, PlainTextResponse):
             await wanted(scope, receive, with_headers(send))
-        elif wanted == EVERYTHING and self.parts.ledger.session():
+        elif wanted == EVERYTHING and self.parts.ledger.may_serve():
             body = self.parts.renderer.current.bodies[form]
             pieces, size = (body.packed, body.packed_size) if gzip else (body.plain(), body.size)
             await _send(send, form, pieces, size, gzip=gzip)
@@ -50,11 +50,10 @@ class MetricsEndpoint:
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, without counters that may not be served now."""
         while True:
-            session = self.parts.ledger.session()
-            own = replace(wanted, has_counters=session > 0)
-            selected = await self.parts.renderer.select(own, form, gzip=gzip)
+            has_counters = self.parts.ledger.may_serve()
+            selected = await self.parts.renderer.select(replace(wanted, has_counters=has_counters), form, gzip=gzip)
             # Another exporter may have begun to count since this answer was begun.
-            if not session or self.parts.ledger.session() == session:
+            if not has_counters or self.parts.ledger.may_serve():
                 return selected
 
     def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exporter.clock import Clocks
-from exporter.counters.state_file import FileStorage, StateFile
+from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage, Storage, StorageError
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
@@ -33,7 +33,7 @@ def own_storage(
     if state.path is None:
         return MemoryStorage()
     try:
-        return FileStorage(StateFile(state.path, clocks.wall, set_aside), executor)
+        return FileStorage(state.path, clocks.wall, set_aside, executor)
     except FileNotFoundError:
         message = f"'{state.path}' is relative to the working directory, which was removed; expected an absolute path"
         raise ConfigurationError([ConfigurationFault("", None, "state.path", message)]) from None

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,7 @@ from exporter.blocking import one_thread
 from exporter.clock import Clocks
 from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.counters.rows import unpack
-from exporter.counters.state_file import FileStorage, StateFile
+from exporter.counters.state_file import FileStorage
 from exporter.counters.storage import MemoryStorage
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
@@ -27,36 +26,11 @@ WALL = FIRST_SIGHT.timestamp()
 URL = "https://api.example.net"
 
 
-class LedgerEvents:
-    """Records the ledger's reports."""
-
-    def __init__(self) -> None:
-        self.corrections: Counter[str] = Counter()
-        self.failures = 0
-        self.asides: list[float] = []
-        self._up = True
-        self.saved = threading.Event()
-
-    def is_up(self) -> bool:
-        """Whether no write has failed, or one has succeeded since."""
-        return self._up
-
-    def corrected(self, family: str, times: int) -> None:
-        """Implements `exporter.counters.ledger.LedgerObserver`."""
-        self.corrections[family] += times
-
-    def wrote(self, fault: str) -> None:
-        """Implements `exporter.counters.ledger.LedgerObserver`."""
-        self._up = not fault
-        if fault:
-            self.failures += 1
-            self.saved.clear()
-        else:
-            self.saved.set()
-
-    def set_aside(self, at: float) -> None:
-        """Record that a damaged file was renamed."""
-        self.asides.append(at)
+def file_storage(
+    path: Path, set_aside: Callable[[float], None] | None = None, clock: Callable[[], float] = lambda: WALL
+) -> FileStorage:
+    """Return the storage in a file, which may not be put aside unless a function is given that is called then."""
+    return FileStorage(path, clock, set_aside or not_aside, one_thread("state"))
 
 
 def not_aside(_at: float) -> None:
@@ -86,27 +60,25 @@ def today(count: float, day: int = 0) -> Sources:
 
 
 class LedgerDriver:
-    """A ledger, and its reports."""
+    """A ledger, and when a damaged file of it was renamed."""
 
     def __init__(
         self,
-        location: Path | StateFile | None,
+        path: Path | None,
         *,
         linger: float = 0.0,
         retry: float = 0.0,
         monotonic: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        self.events = LedgerEvents()
+        self.asides: list[float] = []
         # The ledger works on while the test does not ask it for anything, as in a process.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="driver", daemon=True)
         self._thread.start()
-        if isinstance(location, Path):
-            location = StateFile(location, lambda: WALL, self.events.set_aside)
-        storage = FileStorage(location, one_thread("state")) if location is not None else MemoryStorage()
+        storage = file_storage(path, self.asides.append) if path is not None else MemoryStorage()
+        self.storage = storage
         self.ledger = Ledger(
             storage,
-            self.events,
             clocks=Clocks(lambda: WALL, monotonic),
             linger=linger,
             retry=retry,

@@ -1,10 +1,10 @@
 """Damaged, deleted or replaced state files: no file is lost, and no counter falls during a run."""
 
+import asyncio
 import os
 import random
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters.state_file import StateFile
 from exporter.counters.storage import StateLockedError
-from tests.counters.ledger_driver import LedgerDriver, not_aside
+from tests.counters.ledger_driver import LedgerDriver, file_storage
 
 ASIDE = "state.db.corrupt-20260206T120000Z"
 
@@ -82,8 +81,8 @@ def test_a_damaged_file_is_put_aside_and_counters_start_anew(path: Path, damage:
     damaged = path.read_bytes()
     with capture_logs() as logs, LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (50, 57)] == [0, 7]
-        assert driver.events.asides == [1770379200.0]
-        assert driver.events.is_up() is True
+        assert driver.asides == [1770379200.0]
+        assert not driver.ledger.fault
     assert asides(path) == [ASIDE]
     assert (path.parent / ASIDE).read_bytes() == damaged
     assert [(line["event"], line["aside"]) for line in logs] == [("state file put aside", str(path.parent / ASIDE))]
@@ -123,7 +122,7 @@ def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
         # The new file is not damaged.
         delete_everything(path)
         assert driver.poll(52) == 12
-        assert driver.events.asides == [1770379200.0]
+        assert driver.asides == [1770379200.0]
     with LedgerDriver(path) as driver:
         assert driver.poll(53) == 13
 
@@ -186,7 +185,7 @@ def test_a_journal_that_was_left_behind_by_a_deleted_file_brings_nothing_back(pa
     path.with_name("state.db-wal").write_bytes(journal)
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (60, 61)] == [0, 1]
-        assert driver.events.asides == []
+        assert driver.asides == []
 
 
 def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: Path, tmp_path: Path) -> None:
@@ -198,4 +197,4 @@ def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: P
     with LedgerDriver(path) as driver:
         assert driver.poll(46) == 6
         with pytest.raises(StateLockedError):
-            StateFile(path.resolve(), time.time, not_aside).prepare()
+            asyncio.run(file_storage(path.resolve()).prepare())

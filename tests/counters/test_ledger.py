@@ -1,5 +1,4 @@
 import asyncio
-import time
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
@@ -8,11 +7,9 @@ from unittest.mock import patch
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.blocking import one_thread
 from exporter.counters.ledger import Ledger, PollRecord
 from exporter.counters.rows import StateRow
-from exporter.counters.state_file import FileStorage, StateFile
-from exporter.counters.storage import StateLockedError, StorageError
+from exporter.counters.storage import StateLockedError
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample, declaration
 from tests.counters.ledger_driver import (
     DAY_0,
@@ -21,13 +18,11 @@ from tests.counters.ledger_driver import (
     URL,
     WALL,
     LedgerDriver,
-    LedgerEvents,
+    file_storage,
     key_of,
-    not_aside,
     poll_of,
     today,
 )
-from tests.platform.clients import FakeClock
 from tests.waiting import PATIENCE
 
 ROUTED = FamilyInfo("edge_dns_routed_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "routing"))
@@ -59,7 +54,7 @@ def test_a_time_of_the_platform_that_was_believed_is_believed_after_a_restart(pa
 def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
     with LedgerDriver(None) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        assert driver.events.is_up()
+        assert not driver.ledger.fault
     with LedgerDriver(None) as driver:
         assert driver.poll(60) == 0
 
@@ -104,10 +99,13 @@ def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None
 
 
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
-    file = StateFile(path, time.time, not_aside)
-    file.prepare()
-    file.commit({key_of("102"): StateRow("shop.example", WALL, b"\xc1")})
-    file.close()
+    async def write() -> None:
+        storage = file_storage(path)
+        await storage.prepare()
+        await storage.commit({key_of("102"): StateRow("shop.example", WALL, b"\xc1")})
+        await storage.close()
+
+    asyncio.run(write())
     with LedgerDriver(path) as driver:
         with capture_logs() as logs:
             assert driver.poll(45) == 0
@@ -137,26 +135,6 @@ def test_a_counter_that_counts_something_else_is_logged_once_for_an_account(path
         ]
 
 
-def test_a_counter_that_counts_something_else_is_0_for_a_minute_on_disk_too(path: Path) -> None:
-    """Without it, a scrape might see no reset, but a fall to another value."""
-    clock = FakeClock()
-
-    def polled(driver: LedgerDriver, count: float, seconds: float = 0.0) -> float:
-        clock.now += seconds
-        return counted(driver, 1000.0, count)
-
-    file = StateFile(path, time.time, lambda _at: None)
-    with LedgerDriver(file, monotonic=clock) as driver, capture_logs():
-        assert [counted(driver, 1.0, count) for count in (40, 45)] == [0, 5]
-        with patch.object(file, "commit", side_effect=StorageError("disk full")):
-            assert [polled(driver, 45), polled(driver, 46, 100)] == [5, 5]
-        assert [polled(driver, 47, 100), polled(driver, 48, 59)] == [0, 0]
-    with LedgerDriver(path, monotonic=clock) as driver:
-        assert [polled(driver, 49, 59), polled(driver, 50, 59), polled(driver, 51, 10)] == [0, 0, 6]
-    with LedgerDriver(path, monotonic=clock) as driver:
-        assert polled(driver, 52) == 7
-
-
 async def test_polls_that_end_together_are_committed_together_and_continue_in_order(path: Path) -> None:
     zones = [str(zone) for zone in range(500)]
     continued: list[str] = []
@@ -165,8 +143,8 @@ async def test_polls_that_end_together_are_committed_together_and_continue_in_or
         await ledger.record(poll_of(zone, today(1)))
         continued.append(zone)
 
-    storage = FileStorage(StateFile(path, time.time, lambda _at: None), one_thread("state"))
-    ledger = Ledger(storage, LedgerEvents(), linger=0.1)
+    storage = file_storage(path)
+    ledger = Ledger(storage, linger=0.1)
     await ledger.open()
     with patch.object(storage, "commit", wraps=storage.commit) as commit:
         async with asyncio.timeout(PATIENCE):

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 import psycopg
 import pytest
 
+from exporter.counters.ledger import Ledger
 from exporter.counters.postgres_storage import PAGE, PostgresStorage
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import ShardTakenError, StorageError
 from exporter.targets.target import PollKey
 from tests import waiting
+from tests.counters.ledger_driver import poll_of, today
 from tests.counters.proxy import Proxy
 from tests.counters.sharing_processes import until
 from tests.postgres import Postgres
@@ -106,13 +108,13 @@ async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessi
     await until_claimed(again, 0)
     opened = await again.prepare()
     assert opened is not None
-    assert opened.rows.keys() == many.keys() - {key_of(0)} | {PollKey.of("platform_time", "main", "account", "")}
-    assert (opened.rows[key_of(1)], opened.rows[key_of(2)].name) == (ROW, "a??")
+    assert opened.keys() == many.keys() - {key_of(0)} | {PollKey.of("platform_time", "main", "account", "")}
+    assert (opened[key_of(1)], opened[key_of(2)].name) == (ROW, "a??")
     other = sessions.storage(1)
     await other.claim()
     opened = await other.prepare()
     assert opened is not None
-    assert [key.collector for key in opened.rows] == ["platform_time"]
+    assert [key.collector for key in opened] == ["platform_time"]
     await other.commit({key_of(1): None})
     assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(2 * PAGE + 1,)]
 
@@ -125,13 +127,13 @@ async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessi
     await until_claimed(storage, 2)
     opened = await storage.prepare()
     assert opened is not None
-    assert opened.rows == {key_of(1): ROW}
+    assert opened == {key_of(1): ROW}
 
 
 async def test_a_silent_holder_is_uncertain_before_the_server_frees_its_shard(sessions: Sessions) -> None:
     holder, spare = await sessions.holder(0, 1), sessions.storage(0)
-    assert holder.session() == 1
-    await waiting.until(lambda: not holder.session())
+    assert holder.is_certain()
+    await waiting.until(lambda: not holder.is_certain())
     assert await spare.claim() is None
     await until_claimed(spare, 0)
     with pytest.raises(StorageError):
@@ -145,10 +147,38 @@ async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: 
     holder = await sessions.holder()
     await holder.commit({key_of(1): ROW})
     sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
-    await waiting.until(lambda: not holder.session())
+    await waiting.until(lambda: not holder.is_certain())
     opened = await holder.prepare()
     assert opened is not None
-    assert (opened.rows, holder.session()) == ({key_of(1): ROW}, 2)
+    assert (opened, holder.is_certain()) == ({key_of(1): ROW}, True)
+
+
+async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_writes_nothing_more(
+    sessions: Sessions,
+) -> None:
+    storage = sessions.storage(0)
+    await storage.claim()
+    ledger = Ledger(storage, linger=0.0, retry=0.1)
+    await ledger.open()
+    await ledger.record(poll_of("102", today(40)))
+
+    async def end_session() -> bool:
+        sessions.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'"
+        )
+        await waiting.until(lambda: not storage.is_certain())
+        await waiting.until(lambda: ledger.is_taken or ledger.may_serve())
+        return ledger.is_taken
+
+    assert not await end_session()
+    sessions.execute("UPDATE edge_exporter_row SET data = 'of another' WHERE collector = 'dns_statistics'")
+    assert await end_session()
+    await ledger.record(poll_of("102", today(50)))
+    assert not ledger.may_serve()
+    await ledger.close()
+    assert sessions.execute("SELECT data FROM edge_exporter_row WHERE collector = 'dns_statistics'") == [
+        (b"of another",)
+    ]
 
 
 async def test_a_holder_waits_for_its_shard_while_its_former_session_may_last(sessions: Sessions) -> None:
@@ -178,12 +208,12 @@ async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
     proxy.hang()
     with pytest.raises(StorageError, match="no answer within"):
         await holder.commit({key_of(1): ROW})
-    assert holder.session() == 0
+    assert not holder.is_certain()
     proxy.pass_on()
     await proxy.stop()
     await proxy.start()
     await until_back(holder)
-    assert holder.session() == 2
+    assert holder.is_certain()
     await proxy.stop()
 
 

@@ -1,14 +1,16 @@
+import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from exporter.counters.rows import StateRow
-from exporter.counters.state_file import StateFile, put_aside
+from exporter.counters.state_file import FileStorage, put_aside
 from exporter.counters.storage import StorageError
 from exporter.targets.target import PollKey
-from tests.counters.ledger_driver import not_aside
+from tests.counters.ledger_driver import file_storage
 
 NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
 ZONE = PollKey.of("dns_statistics", "main", "dns_zone", "102")
@@ -27,26 +29,36 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state.db"
 
 
-def opened(path: Path, set_aside: Callable[[float], None]) -> tuple[StateFile, dict[PollKey, StateRow]]:
+@asynccontextmanager
+async def opened(
+    path: Path, set_aside: Callable[[float], None] | None = None
+) -> AsyncIterator[tuple[FileStorage, dict[PollKey, StateRow]]]:
     """Open a file; return it and its rows."""
-    file = StateFile(path, lambda: NOW, set_aside)
-    state = file.prepare()
-    assert state is not None
-    return file, state.rows
+    storage = file_storage(path, set_aside, lambda: NOW)
+    rows = await storage.prepare()
+    assert rows is not None
+    yield storage, rows
+    await storage.close()
 
 
 def write(path: Path, rows: dict[PollKey, StateRow | None]) -> None:
     """Commit rows and close the file."""
-    file, _ = opened(path, not_aside)
-    file.commit(rows)
-    file.close()
+
+    async def written() -> None:
+        async with opened(path) as (storage, _):
+            await storage.commit(rows)
+
+    asyncio.run(written())
 
 
-def read(path: Path, set_aside: Callable[[float], None] = not_aside) -> dict[PollKey, StateRow]:
+def read(path: Path, set_aside: Callable[[float], None] | None = None) -> dict[PollKey, StateRow]:
     """Return every row of a file."""
-    file, rows = opened(path, set_aside)
-    file.close()
-    return rows
+
+    async def found() -> dict[PollKey, StateRow]:
+        async with opened(path, set_aside) as (_, rows):
+            return rows
+
+    return asyncio.run(found())
 
 
 def test_rows_come_back_as_they_were_committed_last(path: Path) -> None:
@@ -56,15 +68,15 @@ def test_rows_come_back_as_they_were_committed_last(path: Path) -> None:
     assert read(path) == {**{key: row for key, row in ROWS.items() if key != SCRIPT}, ZONE: replaced}
 
 
-def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: Path) -> None:
-    file, _ = opened(path, not_aside)
-    file.commit({ZONE: StateRow("shop.example", NOW, b"a")})
-    with pytest.raises(StorageError, match="NOT NULL constraint failed"):
-        file.commit({SCRIPT: StateRow("router", NOW, b"b"), ZONE: StateRow("x", float("nan"), b"c")})
-    file.prepare()
-    file.commit({ZONE: StateRow("shop.example", NOW, b"d")})
-    file.close()
-    assert read(path) == {ZONE: StateRow("shop.example", NOW, b"d")}
+async def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: Path) -> None:
+    async with opened(path) as (storage, _):
+        await storage.commit({ZONE: StateRow("shop.example", NOW, b"a")})
+        with pytest.raises(StorageError, match="NOT NULL constraint failed"):
+            await storage.commit({SCRIPT: StateRow("router", NOW, b"b"), ZONE: StateRow("x", float("nan"), b"c")})
+        await storage.prepare()
+        await storage.commit({ZONE: StateRow("shop.example", NOW, b"d")})
+    async with opened(path) as (_, rows):
+        assert rows == {ZONE: StateRow("shop.example", NOW, b"d")}
 
 
 def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:

@@ -13,21 +13,18 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import ASGIApp
 
 from exporter.clock import Clocks
-from exporter.counters.rows import StateRow
-from exporter.counters.state_file import FileStorage, StateFile
-from exporter.counters.storage import Storage, StorageError
+from exporter.counters.state_file import FileStorage
+from exporter.counters.storage import Changes, Storage, StorageError
 from exporter.daemon.daemon import Daemon
 from exporter.daemon.machine import Machine
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
-from exporter.targets.target import PollKey
 from tests.simulation.virtual import InlineExecutor, VirtualClock, VirtualLoop
 from tests.simulation.world import Platform
 
 T = TypeVar("T")
 # Name → labels → value.
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
-Rows = Mapping[PollKey, StateRow | None]
 OF_TARGETS = ("edge_dns_", "edge_script_", "edge_shield_", "edge_target_up")
 
 # What a daemon does several times a second, it does less often here: a simulated hour has little else to do.
@@ -52,37 +49,37 @@ class Disk:
     Attributes:
         mode: `good`, `fails` (nothing is written), or `unsure` (written, but an error is reported).
         wrote: called after a write with the rows, and whether it was acknowledged.
-        open: the files of all processes.
+        open: the storages of all processes.
     """
 
     path: Path
-    wrote: Callable[[Rows, bool], None]
+    wrote: Callable[[Changes, bool], None]
     mode: str = "good"
-    open: list[StateFile] = field(default_factory=list)
+    open: list[FileStorage] = field(default_factory=list)
 
     def storage(
         self, _state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None], executor: Executor
     ) -> Storage:
         """Implements `exporter.wiring.state_storage.OpenStorage`."""
-        file = StateFile(self.path, clocks.wall, set_aside)
-        commit = file.commit
+        storage = FileStorage(self.path, clocks.wall, set_aside, executor)
+        commit = storage.commit
 
-        def troubled(rows: Rows) -> None:
+        async def troubled(changes: Changes) -> None:
             if self.mode == "fails":
                 raise StorageError("database or disk is full")
-            commit(rows)
-            self.wrote(rows, self.mode == "good")
+            await commit(changes)
+            self.wrote(changes, self.mode == "good")
             if self.mode == "unsure":
                 raise StorageError("disk I/O error")
 
-        file.commit = troubled  # type: ignore[method-assign]
-        self.open.append(file)
-        return FileStorage(file, executor)
+        storage.commit = troubled  # type: ignore[method-assign]
+        self.open.append(storage)
+        return storage
 
     def close(self) -> None:
         """Close what a process has left open, as the system does."""
-        for file in self.open:
-            file.close()
+        for storage in self.open:
+            storage._close()  # noqa: SLF001 - no loop runs any more
 
 
 @dataclass(eq=False)

@@ -22,16 +22,15 @@ def _every_second(commit: Any) -> Any:
     return lambda file, rows: commit(file, rows) if next(numbers) % 2 else None
 
 
-def _at_once(_attempted: Any) -> Any:
-    async def attempted(ledger: Any) -> bool:
+def _at_once(_next_attempt: Any) -> Any:
+    async def next_attempt(ledger: Any) -> None:
         ledger._rows.update(ledger._unsaved)  # noqa: SLF001 - a fault
-        return True
 
-    return attempted
+    return next_attempt
 
 
-def _without_a_zone(without_times: Any) -> Any:
-    return lambda *args: {key: row for key, row in without_times(*args).items() if key.target.id != "101"}
+def _without_a_zone(take_in: Any) -> Any:
+    return lambda ledger, rows: take_in(ledger, {key: row for key, row in rows.items() if key.target.id != "101"})
 
 
 def _with_the_latest(count: Any) -> Any:
@@ -87,8 +86,8 @@ def _every_third(publish: Any) -> Any:
 
 # What it does → the function, and what is put in its place.
 PLANTS: Mapping[str, tuple[str, Plant]] = {
-    "lose every second commit": ("counters.state_file:StateFile.commit", _every_second),
-    "publish before the commit": ("counters.ledger:Ledger._attempted", _at_once),
+    "lose every second commit": ("counters.state_file:FileStorage._commit", _every_second),
+    "publish before the commit": ("counters.ledger:Ledger._next_attempt", _at_once),
     "count the first day in full": (
         "counters.counting:begin_days",
         lambda f: lambda source, poll: f(source, replace(poll, since=poll.today)),
@@ -111,7 +110,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         lambda f: lambda wall, _monotonic, *a: f(wall, wall, *a),
     ),
     "never let a value expire": ("exposition.store:Store.expire", lambda _: lambda _self: []),
-    "forget a row at the start": ("counters.ledger:Ledger._without_times", _without_a_zone),
+    "forget a row at the start": ("counters.ledger:Ledger._take_in", _without_a_zone),
     "ignore the budget": ("platform.http.rate_limiter:RateLimiter._take_token", lambda _: AsyncMock()),
     "keep the series of a removed zone": (
         "exposition.store:Store.remove",

@@ -14,7 +14,6 @@ import tempfile
 from collections import Counter
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -111,19 +110,12 @@ class Year(RuleBasedStateMachine):
         self._go_on(5)
 
     def _pass(self, seconds: float) -> None:
-        """Let the daemon run, and scrape it: more often at first, because counters that start again are 0 then."""
+        """Let the daemon run, and scrape it, more often at first."""
         until, pause = self.clock.elapsed + seconds, SLACK
         while (left := until - self.clock.elapsed) > 0.001:
             self.machine.run(asyncio.sleep(min(left, pause)))
             self._scrape()
-            pause = 20.0 if self._is_new_address() else min(1800.0, pause * 2)
-
-    def _is_new_address(self) -> bool:
-        latest, now = (
-            [pair for answers in self.platform.shown.values() for pair in pairwise(answers[-2:])],
-            self.clock.true(),
-        )
-        return any(before.host != after.host and now - after.at < 300 for before, after in latest)
+            pause = min(1800.0, pause * 2)
 
     def _go_on(self, seconds: float = 1.0) -> None:
         self._pass(seconds)

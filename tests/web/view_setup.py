@@ -94,7 +94,7 @@ class ViewSetup:
     spare: str = ""
     unproven: str = ""
     reloads: int = 0
-    session: Callable[[], int] = lambda: 1
+    may_serve: Callable[[], bool] = lambda: True
     rounds: dict[str, Round] = field(default_factory=dict)
 
     def status(self) -> Json:
@@ -126,7 +126,7 @@ class ViewSetup:
             is_alive=lambda: self.is_ledger_alive,
             fault=self.ledger_fault,
             withholds=str,
-            session=self.session,
+            may_serve=self.may_serve,
             platform_time=lambda _: own(offset=None),
         )
         clocks = Clocks(self.wall, self.clock)
