@@ -42,9 +42,8 @@ _BODY = frozenset({"content-length", "transfer-encoding"})
 class _Endpoints:
     """The endpoints."""
 
-    def __init__(self, parts: Parts, metrics: MetricsEndpoint, reload: Reload) -> None:
+    def __init__(self, parts: Parts, reload: Reload) -> None:
         self._parts = parts
-        self._metrics = metrics
         self._reload = reload
         folder = files("exporter.web.page") / "static"
         self._static = {name: (folder / name).read_bytes() for name in _STATIC}
@@ -81,7 +80,7 @@ class _Endpoints:
     async def target(self, request: Request) -> Response:
         """`/target/{kind}/{id}`; the id may contain slashes."""
         kind, target_id = request.path_params["kind"], request.path_params.get("id", "")
-        values = await target_page(self._parts, self._metrics.select, kind, target_id, request.query_params)
+        values = await target_page(self._parts, kind, target_id, request.query_params)
         # As many segments as the browser has seen, which may be behind a proxy.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
         return self._page("target.html", {"root": "../" * (path.count(b"/") - 1), **values})
@@ -138,7 +137,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 def create_app(parts: Parts, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
     """Build the application that serves all endpoints below a prefix."""
     metrics = MetricsEndpoint(parts)
-    endpoints = _Endpoints(parts, metrics, reload)
+    endpoints = _Endpoints(parts, reload)
     routes: list[BaseRoute] = [
         Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),

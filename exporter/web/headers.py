@@ -1,6 +1,6 @@
 """What the headers of a request accept (RFC 9110, section 12), and the security headers of each answer."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from starlette.datastructures import MutableHeaders
@@ -30,12 +30,16 @@ ALWAYS = (
 )
 
 
-def _preferences(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
-    for part in header.split(","):
+def _qualities(header: str) -> dict[str, float]:
+    """Return the quality of each value of a header; OpenMetrics counts only in its version 1.0.0."""
+    best: dict[str, float] = {}
+    for part in header.lower().split(","):
         value, *raw = (piece.strip() for piece in part.split(";"))
-        pairs = (piece.lower().partition("=") for piece in raw)
+        pairs = (piece.partition("=") for piece in raw)
         parameters = {name.strip(): text.strip().strip('"') for name, _, text in pairs}
-        yield value.lower(), parameters, _quality(parameters.get("q", "1"))
+        if value != _OPENMETRICS or parameters.get("version", "1.0.0") == "1.0.0":
+            best[value] = max(best.get(value, 0.0), _quality(parameters.get("q", "1")))
+    return best
 
 
 def _quality(text: str) -> float:
@@ -57,20 +61,17 @@ def accepted(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
 # A scraper sends the same headers each time.
 @lru_cache(maxsize=MOST_REMEMBERED)
 def choose_format(accept: str) -> Format:
-    """Choose OpenMetrics if `Accept` names its version 1.0.0 with a quality not below that of text."""
-    best: dict[str, float] = {}
-    for value, parameters, quality in _preferences(accept):
-        if value != _OPENMETRICS or parameters.get("version", "1.0.0") == "1.0.0":
-            best[value] = max(best.get(value, 0.0), quality)
-    wanted = best.get(_OPENMETRICS, 0.0)
-    text = next((best[name] for name in _TEXT if name in best), 0.0)
+    """Choose OpenMetrics if `Accept` names it with a quality not below that of text."""
+    qualities = _qualities(accept)
+    wanted = qualities.get(_OPENMETRICS, 0.0)
+    text = next((qualities[name] for name in _TEXT if name in qualities), 0.0)
     return Format.OPENMETRICS if wanted > 0 and wanted >= text else Format.TEXT
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether the client accepts gzip."""
-    qualities = {value: quality for value, _, quality in _preferences(accept_encoding)}
+    qualities = _qualities(accept_encoding)
     return next((qualities[name] > 0 for name in _GZIP if name in qualities), False)
 
 

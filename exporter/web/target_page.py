@@ -1,7 +1,7 @@
 """`/target/{kind}/{id}`: all that is known of one target, also of one that left the platform."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote, urlencode
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,6 +13,7 @@ from exporter.exposition.store import HEALTH
 from exporter.label_values import label_value
 from exporter.targets.target import DATABASE_PREFIX, TargetKey
 from exporter.web.api import absences
+from exporter.web.metrics import MetricsEndpoint
 from exporter.web.parts import Parts
 from exporter.web.targets import all_targets, target_values
 from exporter.web.url_fields import Json, read_fields
@@ -32,11 +33,8 @@ _KINDS = {
     "query": ("", "edge-database", ""),
 }
 
-# Selects a part of the exposition that may be served now.
-Select = Callable[[Filter, Format], Awaitable[bytes]]
 
-
-async def target_page(parts: Parts, select: Select, kind: str, target_id: str, query: QueryParams) -> Json:
+async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParams) -> Json:
     """Return what the page of a target shows.
 
     Raises:
@@ -58,7 +56,7 @@ async def target_page(parts: Parts, select: Select, kind: str, target_id: str, q
         raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(known)}")
     account = chosen[0]
     key, name = known[account]
-    exposed = await select(Filter(targets=frozenset({key.label})), Format.TEXT)
+    exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
     values = list(_values(exposed, key.account, {key.id, name}))
     absent = absences(parts, (), [key.label])["absences"]
     return {
