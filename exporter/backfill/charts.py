@@ -133,12 +133,12 @@ class AccountCharts:
             polled = await self._poll(collector, target, window)
             if polled.error is not None:
                 raise polled.error
-            for info, _, sources, _ in polled.outcomes[0].counts:
-                for labels, source in sources:
+            for counter in polled.outcomes[0].counts:
+                for labels, source in counter.sources:
                     if isinstance(source, DayBuckets):
-                        whole = self._whole(collector, source).items()
-                        held = {day: count for day, count in whole if day in window and day < self.today}
-                        shown.setdefault((info, labels), {}).update(held)
+                        whole = self._whole(collector, source)
+                        closed = {day: count for day, count in whole.items() if day in window and day < self.today}
+                        shown.setdefault((counter.info, labels), {}).update(closed)
         return shown
 
     def _whole(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:

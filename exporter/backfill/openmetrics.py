@@ -59,8 +59,7 @@ def write(output: Path, past: Iterable[Past], labels: Mapping[str, str], step: i
                 name = info.name.removesuffix("_total")
                 file.write(f"# HELP {name} {_escaped(info.help)}\n# TYPE {name} counter\n")
                 for one in series:
-                    pairs = (*labels.items(), *zip(info.labels, one.values, strict=True))
-                    named = info.name + "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs) + "}"
+                    named = _named(one, labels)
                     for at, value in samples(one.days, step):
                         file.write(f"{named} {value:.17g} {at // 1000}.{at % 1000:03d}\n")
                         written += 1
@@ -71,6 +70,12 @@ def write(output: Path, past: Iterable[Past], labels: Mapping[str, str], step: i
     finally:
         fresh.unlink(missing_ok=True)
     return written
+
+
+def _named(series: Past, labels: Mapping[str, str]) -> str:
+    """Return the name of a series with its labels, the additional ones first."""
+    pairs = (*labels.items(), *zip(series.info.labels, series.values, strict=True))
+    return series.info.name + "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs) + "}"
 
 
 def _escaped(text: str) -> str:

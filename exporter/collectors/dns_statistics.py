@@ -62,7 +62,7 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
     answer = await dns.statistics(context.caller, int(target.id))
     zone = answer.value
-    queries, normal, smart = zone.days
+    queries, normal, smart = zone.counts_by_day()
     traffic = ZoneTraffic(
         total=zone.total_queries_served,
         queries=queries,

@@ -182,15 +182,16 @@ def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) ->
     try:
         return validate(value)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_input=False, include_context=False)
-        found = [
-            (place, _field_of(fault["loc"])) for fault in faults if (place := _unreadable(value, fault)) is not None
-        ]
-        if not found:
+        is_mended = False
+        for fault in error.errors(include_url=False, include_input=False, include_context=False):
+            place = _unreadable(value, fault)
+            if place is not None:
+                holder, key = place
+                holder[key] = None
+                unreadable.add(_field_of(fault["loc"]))
+                is_mended = True
+        if not is_mended:
             raise
-    for (holder, key), name in found:
-        holder[key] = None
-        unreadable.add(name)
     return validate(value)
 
 

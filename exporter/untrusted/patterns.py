@@ -50,8 +50,9 @@ def _compiled(pattern: str) -> SchemaValidator:
 
 def _reason(report: str) -> str:
     """Return the sentence of the engine's report, and the place in a pattern of one line."""
-    *_, marks, said = ["", *report.splitlines()]
-    said = said.strip().removeprefix("SchemaError: ").removeprefix("error: ").rstrip(".")
+    lines = report.splitlines()
+    marks = lines[-2] if len(lines) > 1 else ""
+    said = lines[-1].strip().removeprefix("SchemaError: ").removeprefix("error: ").rstrip(".")
     # The report indents the pattern, and marks the place below it.
     place = f" at character {marks.index('^') - 3}" if "^" in marks else ""
     return said[:1].lower() + said[1:] + place + _INSTEAD.get(said.partition(",")[0], "")

@@ -130,9 +130,8 @@ class DnsZoneStatistics(PascalWire):
         fields = ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart")
         return {field: Buckets.of(getattr(self, field)) for field in fields}
 
-    @property
-    def days(self) -> Iterator[Mapping[int, float] | None]:
-        """The counts by day of each chart, in the order of `charts`.
+    def counts_by_day(self) -> Iterator[Mapping[int, float] | None]:
+        """Return the counts of each chart by day, in the order of `charts`.
 
         Raises:
             WrongShape: all charts have longer buckets, whose sum is the total, so that the count of a day is not known.
