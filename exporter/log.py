@@ -15,6 +15,7 @@ import structlog
 from exporter.untrusted.terminal import escape
 
 Level = Literal["debug", "info", "warning", "error"]
+Processors = tuple[structlog.typing.Processor, ...]
 
 # A write of up to this size to a pipe that poll reports as writable does not block (PIPE_BUF).
 _PIECE = 4096
@@ -34,38 +35,25 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
         stream: standard error by default, so that standard output stays for what a command prints.
     """
     out, lowest = stream if stream is not None else sys.stderr, logging.getLevelNamesMapping()[level.upper()]
-    console = form == "console" or (form == "auto" and out.isatty())
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
-    render: list[structlog.typing.Processor] = (
-        [_escaped, structlog.dev.ConsoleRenderer(colors=out.isatty(), exception_formatter=_write_exception)]
-        if console
-        else [structlog.processors.format_exc_info, _event_first, structlog.processors.JSONRenderer()]
-    )
-
-    def lost(lines: int) -> str:
-        line: structlog.typing.ProcessorReturnValue = {
-            "event": "log lines were lost: the reader was too slow",
-            "lines": lines,
-        }
-        for step in (*shared, *render):
-            line = step(None, "warning", line)  # type: ignore[arg-type]  # a dictionary until the last step
-        return str(line)
-
-    target = _NeverWaiting.on(out, lost)
+    is_console = form == "console" or (form == "auto" and out.isatty())
+    render = _for_people(colours=out.isatty()) if is_console else _FOR_PROGRAMS
+    target = _NeverWaiting.on(out, lambda lines: _lost_lines(lines, (*_SHARED, *render)))
     structlog.configure(
-        processors=[*shared, *render],
+        processors=[*_SHARED, *render],
         wrapper_class=structlog.make_filtering_bound_logger(lowest),
         logger_factory=structlog.WriteLoggerFactory(file=target),
         cache_logger_on_first_use=False,
     )
+    _configure_libraries(target, lowest, render)
+
+
+def _configure_libraries(target: TextIO, lowest: int, render: Processors) -> None:
+    """Write the libraries' warnings in the same form."""
     handler = logging.StreamHandler(target)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render]
+            foreign_pre_chain=_SHARED,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
         )
     )
     root = logging.getLogger()
@@ -76,6 +64,17 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     # It warns of each skipped or late run, which `edge_exporter_collector_missed_runs_total` already counts.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
+
+
+def _lost_lines(lines: int, steps: Processors) -> str:
+    """Return the log line that reports lost ones."""
+    line: structlog.typing.ProcessorReturnValue = {
+        "event": "log lines were lost: the reader was too slow",
+        "lines": lines,
+    }
+    for step in steps:
+        line = step(None, "warning", line)  # type: ignore[arg-type]  # a dictionary until the last step
+    return str(line)
 
 
 class _NeverWaiting(io.TextIOBase):
@@ -141,6 +140,25 @@ def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:
     trace = io.StringIO()
     structlog.dev.plain_traceback(trace, exc_info)
     out.write(escape(trace.getvalue(), keep="\n"))
+
+
+# The first steps of each log line.
+_SHARED: Processors = (
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+)
+# The last steps of a log line as JSON.
+_FOR_PROGRAMS: Processors = (
+    structlog.processors.format_exc_info,
+    _event_first,
+    structlog.processors.JSONRenderer(),
+)
+
+
+def _for_people(*, colours: bool) -> Processors:
+    """Return the last steps of a log line on a terminal."""
+    return _escaped, structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=_write_exception)
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:

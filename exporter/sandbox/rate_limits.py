@@ -103,13 +103,17 @@ class RateLimits:
     def _counted(self, limit: RateLimit, day: int, now: float) -> BreachNumbers:
         if now < day * DAY:
             return BreachNumbers()
-        slots = range(day * _SLOTS, (day + 1) * _SLOTS)
-        bursts = 0 if limit.quiet else sum(self._burst(limit.limit_id, slot, now) for slot in slots)
+        breaches = 0 if limit.quiet else self._bursts(limit.limit_id, day, now)
+        return BreachNumbers.of((_mixed(limit, breaches), *limit.added.get(day, ())))
+
+    def _bursts(self, limit_id: int, day: int, now: float) -> int:
+        """Return the breaches of a day's bursts so far."""
         # A new world begins with a burst: one breach every two seconds for half an hour.
         begins = max(self._opening - 60, day * DAY)
         ends = min(self._opening + _OPENING_BURST, (day + 1) * DAY, now)
-        opening = 0 if limit.quiet else max(0, int((ends - begins) / 2))
-        return BreachNumbers.of((_mixed(limit, bursts + opening), *limit.added.get(day, ())))
+        opening = max(0, int((ends - begins) / 2))
+        slots = range(day * _SLOTS, (day + 1) * _SLOTS)
+        return opening + sum(self._burst(limit_id, slot, now) for slot in slots)
 
     def _burst(self, limit_id: int, slot: int, now: float) -> int:
         noise = self._noise
