@@ -16,9 +16,7 @@ MESSAGE_LIMIT = 300
 def one_line(text: str) -> str:
     """Convert the platform's message to a line of at most 300 characters, without control characters."""
     line = " ".join("".join(char if char.isprintable() else " " for char in text[: MESSAGE_LIMIT * 4]).split())
-    if len(line) <= MESSAGE_LIMIT and len(text) <= MESSAGE_LIMIT * 4:
-        return line
-    return line[: MESSAGE_LIMIT - 1] + "…"
+    return line if len(line) <= MESSAGE_LIMIT else line[: MESSAGE_LIMIT - 1] + "…"
 
 
 class PlatformError(Exception):

@@ -123,11 +123,11 @@ class Caller(Protocol):
 
 @cache
 def normalized_url(base_url: str) -> str:
-    """Return a base address in one spelling: scheme and host in lower case, no default port, no slash at the end."""
+    """Return a base address in one spelling: scheme and host in lower case, no default port."""
     parts = urlsplit(base_url)
     host, port = parts.hostname or "", parts.port
     where = host if port in (None, _DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
-    return f"{parts.scheme}://{where}{parts.path.rstrip('/')}"
+    return f"{parts.scheme}://{where}{parts.path}"
 
 
 def address_of(base_url: str, request: Request[Any]) -> str:

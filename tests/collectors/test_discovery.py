@@ -29,7 +29,7 @@ HOSTILE = json.dumps({"Total": 1, "SearchResults": [{"Type": 'x"} 1\ny{a="\\\ud8
 EMPTY = '{"Total": 0, "SearchResults": []}'
 BROKEN_ZONE = '{"data": [{"shieldZoneId": 3, "planType": {}}], "page": {"totalCount": 1}}'
 BROKEN_LIMIT = '{"data": [{"ratelimitId": 55, "overview": 7}, {"ratelimitId": 56}], "error": null}'
-NO_ID = '{"data": [{"ratelimitId": "x"}, {"ratelimitId": 56}], "error": null}'
+NO_ID = '{"data": [{"ratelimitId": "x"}, {"ratelimitId": true}, {"ratelimitId": 56}], "error": null}'
 BOTH, LIMITS = (SEARCH, SHIELD_ZONES), (SHIELD_ZONES, RATE_LIMITS)
 
 

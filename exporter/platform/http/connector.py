@@ -103,7 +103,7 @@ def is_direct(host: str, port: int, excluded: str) -> bool:
         port: the port of the calls.
         excluded: the value of `NO_PROXY`: addresses, networks and domains, each with or without a port.
     """
-    host = host.lower().rstrip(".").partition("%")[0]
+    host = host.lower().rstrip(".")
     address = _address(host)
     if host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback):
         return True

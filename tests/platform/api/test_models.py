@@ -81,13 +81,14 @@ UNEXPECTED: tuple[tuple[Operation[Any], str], ...] = (
     (dns.RECORD_SCAN, '{"Status": 9, "Records": [{"Type": 3}, {"Type": 99}, {"Type": null}]}'),
     (shield.ZONES, '{"data": [{"shieldZoneId": 3, "planType": 4, "dDoSShieldSensitivity": 9}, 7]}'),
     (shield.BOT_DETECTION, '{"data": {"executionMode": 5, "ipAddress": {"sensitivity": -1}}}'),
-    (shield.BOT_DETECTION, '{"data": {"browserFingerprint": {"aggression": 7}}}'),
+    (shield.BOT_DETECTION, '{"data": {"executionMode": null, "browserFingerprint": {"aggression": 7}}}'),
     (dns.STATISTICS, '{"TotalQueriesServed": -1, "QueriesServedChart": {"soon": 1}, "QueriesByTypeChart": {"1": -1}}'),
     (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"32-01-2026": 1}}}'),
     (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"08-02-2026": -1}}}'),
+    (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"08-02-2026": 1e19}}}'),
     (shield.RATE_LIMIT, '{"data": {"ratelimitOverviewPastTwentyEightDays": {"08-02-2026": {"totalBreaches": -1}}}}'),
     (shield.RATE_LIMIT, '{"data": {"overview": {"totalBreaches": -1}}}'),
-    (scripting.READ, '{"ScriptType": 3}'),
+    (scripting.READ, '{"ScriptType": 3, "LastModified": "", "MonthlyCost": "NaN"}'),
 )
 NO_NUMBERS: tuple[tuple[Operation[Any], str], ...] = (
     (dns.STATISTICS, '{"TotalQueriesServed": true}'),

@@ -75,7 +75,7 @@ def test_the_variable_of_the_scheme_comes_before_the_one_for_all(
         ("example.net:8080", "", "example.net api.example.net"),
         ("example.net:443", "example.net api.example.net", "badexample.net"),
         ("10.0.0.7", "10.0.0.7", "10.0.0.8 10.0.0.7.example.net"),
-        ("10.0.0.0/8", "10.0.0.7 10.255.0.1", "11.0.0.1 example.net"),
+        ("10.0.0.7/8", "10.0.0.7 10.255.0.1", "11.0.0.1 example.net"),
         ("10.0.0.7:443", "10.0.0.7", "10.0.0.8"),
         ("10.0.0.7:80", "", "10.0.0.7"),
         ("2001:db8::/32", "2001:db8::1", "2001:db9::1"),

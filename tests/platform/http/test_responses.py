@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,10 @@ DETAILS = {
     "title": "Validation failed",
     "status": 422,
     "detail": "See errors",
-    "errors": [{"field": "registryId", "message": "is not known"}, {"message": "odd", "field": ""}, 7],
+    "errors": [
+        {"field": "registryId", "message": "is not known"},
+        *({"field": "name", "message": "See errors"}, {"message": "odd", "field": ""}, 7),
+    ],
 }
 # Bodies under an error status.
 FAILURES: dict[str, object] = {
@@ -108,6 +112,9 @@ def test_each_documented_failure_is_understood() -> None:
             lines.append(f"{operation.name}, {words}: {told}")
     lines += [f"{words}: {failure_in(bytes_of(body))}" for words, body in FAILURES.items()]
     lines += [f"{status}: {error_for_status(status).__name__}" for status in STATUSES]
+    for status, key in product((400, 403, 404, 500), ("invalid_plan_type.waf", "not_found.rule")):
+        error = status_error(status, bytes_of({"errorKey": key}), None)
+        lines.append(f"{status} with {key}: {type(error).__name__}")
     assert_golden("".join(f"{line}\n" for line in lines), Path(__file__).parent / "errors.txt")
 
 
