@@ -1,7 +1,7 @@
 """The exporter's own metrics, and those of its platform calls, on an injected registry."""
 
 import platform as python_platform
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -53,7 +53,8 @@ class Telemetry:
         gauge, counter = partial(_declare, Gauge, registry), partial(_declare, Counter, registry)
         histogram = partial(_declare, Histogram, registry)
         self.up = gauge(
-            "edge_up{account}", "Whether an authenticated answer of the account came within the last interval."
+            "edge_up{account}",
+            "Whether an authenticated answer of the account came within the last interval.",
         )
         self.requests = counter(
             "edge_api_requests_total{account, operation, code}",
@@ -197,19 +198,6 @@ class Telemetry:
                 kind = Kind(described.type)
                 name = f"{described.name}_total" if kind is Kind.COUNTER else described.name
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
-
-    def declare_accounts(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Start the series of these accounts; the functions are those of `declare_ups`."""
-        self.declare_ups(accounts)
-        for account in accounts:
-            self.throttled.labels(account)
-
-    def declare_ups(self, accounts: Mapping[str, Callable[[], bool] | None]) -> None:
-        """Expose whether each account is up, as its function returns; without a function, another shard exposes it."""
-        self.up.clear()
-        for account, is_up in accounts.items():
-            if is_up is not None:
-                self.up.labels(account).set_function(is_up)
 
     def show(self, gauge: Gauge, values: Mapping[_Labels, float]) -> None:
         """Replace the series of a gauge, given as label values → value; a series that stays is never absent."""

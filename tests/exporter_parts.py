@@ -106,6 +106,7 @@ async def settled(work: Work) -> None:
             await asyncio.sleep(0)
     # The ledger has then done all earlier work.
     await work.ledger.record(PollRecord(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
+    work.show()
     await work.renderer.render()
 
 

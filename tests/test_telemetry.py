@@ -4,7 +4,7 @@ import re
 from platform import python_version
 
 import pytest
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry
 
 from exporter import __version__
 from exporter.daemon.accounts import AccountObserver
@@ -15,12 +15,6 @@ from tests.exporter_parts import exporter_parts, only
 def observer(now: list[float]) -> AccountObserver:
     """Return what an account's calls are reported to, with a clock."""
     return AccountObserver(Telemetry(CollectorRegistry(), "1"), "main", lambda: now[0])
-
-
-def lines(telemetry: Telemetry, *beginnings: str) -> list[str]:
-    """Return the sample lines with this beginning."""
-    text = generate_latest(telemetry.registry).decode()
-    return [line for line in text.splitlines() if line.startswith(beginnings)]
 
 
 @pytest.mark.parametrize(
@@ -85,11 +79,3 @@ async def test_a_new_exporter_shows_its_state_and_its_process_and_what_may_be_wo
     ):
         found = dict.fromkeys(re.findall(rf'^{family}_bucket\{{.*?le="(.*?)"', text, re.MULTILINE))
         assert list(found) == [*(str(float(bound)) for bound in bounds), "+Inf"]
-
-
-def test_an_account_is_up_or_down_at_the_exporter_that_reports_it_now() -> None:
-    telemetry = Telemetry(CollectorRegistry(), "1")
-    telemetry.declare_ups({"main": lambda: True, "other": None})
-    assert lines(telemetry, "edge_up{") == ['edge_up{account="main"} 1.0']
-    telemetry.declare_ups({"main": None, "other": lambda: False})
-    assert lines(telemetry, "edge_up{") == ['edge_up{account="other"} 0.0']

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from exporter.clock import PlatformTime
@@ -14,8 +14,6 @@ from exporter.platform.http.client import Observer
 from exporter.polling.pace import Account, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
-from exporter.targets.registry import Registry
-from exporter.targets.target import TargetKey
 from exporter.telemetry import Telemetry
 from exporter.wiring.clients import by_client_name, client_of
 
@@ -114,7 +112,6 @@ class Accounts:
     Attributes:
         telemetry: where calls are counted.
         ledger: what is known of the platforms' times.
-        registry: says which accounts this process reports.
         machine: what clients take from the machine.
         parsing: an executor for long answers.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
@@ -122,7 +119,6 @@ class Accounts:
 
     telemetry: Telemetry
     ledger: Ledger
-    registry: Registry
     machine: Machine
     parsing: Executor
     entries: Mapping[str, Account] = field(default_factory=dict)
@@ -175,26 +171,21 @@ class Accounts:
         for name, configured in self._configured.items():
             is_database = isinstance(configured, DatabaseSettings)
             self.telemetry.declare_calls(name, [sql_over_http.PIPELINE.name] if is_database else operations)
-        self.telemetry.declare_accounts(self.ups())
-
-    def ups(self) -> dict[str, Callable[[], bool] | None]:
-        """Return for each account whether it is up; None where another shard reports this, which owns the account."""
-        return {
-            name: partial(self._is_up, name) if self.registry.owns(TargetKey.of(name, "account", name)) else None
-            for name in self._names()
-        }
+            if not is_database:
+                self.telemetry.throttled.labels(name)
 
     def _names(self) -> list[str]:
         """Return the names of the accounts, without the databases."""
         return [name for name, configured in self._configured.items() if isinstance(configured, AccountSettings)]
 
-    def _is_up(self, name: str) -> bool:
-        shortest = self.entries[name].pace.shortest(self._plans)
-        return self._observers[name].is_up(shortest, self._configured[name].timeout)
-
     def up(self) -> dict[str, bool]:
         """Return for each account whether it is up; databases are not included."""
-        return {name: self._is_up(name) for name in self._names()}
+        return {
+            name: self._observers[name].is_up(
+                self.entries[name].pace.shortest(self._plans), self._configured[name].timeout
+            )
+            for name in self._names()
+        }
 
     def is_authenticated(self) -> bool:
         """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""

@@ -112,7 +112,7 @@ class Work:
             clocks,
             self._failures,
         )
-        self.accounts = Accounts(telemetry, self.ledger, self.registry, machine, parsing)
+        self.accounts = Accounts(telemetry, self.ledger, machine, parsing)
         # The targets whose labels and thresholds are served.
         self._labelled: dict[TargetKey, Target] = {}
         exposition = Exposition(telemetry.registry, admits=settings.series.serves)
@@ -224,9 +224,12 @@ class Work:
                 self.store.remove(status.target, key.collector)
 
     def show(self) -> None:
-        """Serve the numbers of targets, and what is known of the targets beside their polls."""
+        """Serve which accounts are up, the numbers of targets, and what is known of them beside their polls."""
         census = take_census(self.parts)
-        telemetry = self._telemetry
+        telemetry, ups = self._telemetry, self.accounts.up().items()
+        # Another shard reports an account that belongs to it.
+        own = {(name,): up for name, up in ups if self.registry.owns(TargetKey.of(name, "account", name))}
+        telemetry.show(telemetry.up, own)
         telemetry.show(telemetry.targets, census.accounts)
         telemetry.show(telemetry.failing, census.failing)
         telemetry.show(telemetry.mismatched, {(account,): number for account, number in census.mismatched.items()})

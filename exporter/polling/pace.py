@@ -109,8 +109,8 @@ class Pace:
         return min(self.stretch, MOST_DISCOVERY_STRETCH) if collector.discovers else self.stretch
 
     def shortest(self, plans: Mapping[str, Plan]) -> float:
-        """Return the shortest effective interval of the polls; 0 without polls. The renderer's thread asks, too."""
-        intervals = [plans[name].interval for name in list(self.polls) if name in plans]
+        """Return the shortest effective interval of the polls; 0 without polls."""
+        intervals = [plans[name].interval for name in self.polls if name in plans]
         return min(intervals, default=0.0) * self.stretch
 
 

@@ -17,8 +17,9 @@ from tests.targets.test_registry import DISCOVERING, zones
 from tests.waiting import until
 from tests.web.view_setup import endpoints_client, view_setup
 
+UP = "edge_target_up"
 KINDS = ("dns_zone", "script", "shield_zone")
-OUTAGE = {"kind": "status", "status": 503, "path_regex": ".*"}
+OUTAGE = {"kind": "status", "status": 500, "path_regex": ".*"}
 
 
 async def groups(client: httpx.AsyncClient, path: str) -> list[dict[str, Any]]:
@@ -116,6 +117,8 @@ async def test_an_outage_changes_nothing_and_neither_does_a_restart_in_it(tmp_pa
         sandboxed.world.dns.remove_zone(102)
         async with sandboxed.daemon(first_round=False) as running:
             assert [await groups(running.client, kind) for kind in KINDS] == before
+            await running.settle()
+            assert {f"dns_zone/{zone}" for zone in (101, 102, 103)} <= (await running.samples(UP, "target")).keys()
             sandboxed.faults.clear()
             await running.poll("discovery", "dns_statistics")
             assert len(await groups(running.client, "dns_zone")) == 2, "its own answer says that it is gone"
