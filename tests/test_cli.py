@@ -36,20 +36,6 @@ def test_help_lists_every_command_with_a_sentence(word: str) -> None:
     assert (ended.err, ended.code) == ("", 0)
 
 
-@pytest.mark.parametrize(
-    ("word", "said"),
-    [
-        ("chekc", "No such command 'chekc'. Did you mean 'check'?"),
-        ("serve-everything", "No such command 'serve-everything'."),
-        ("--verbose", "No such option '--verbose'. Did you mean '--version'?"),
-    ],
-)
-def test_what_is_no_command_is_misuse(word: str, said: str) -> None:
-    ended = invoke(word)
-    assert (ended.out, ended.code) == ("", 2)
-    assert ended.err.rstrip().endswith(f"Error: {said}")
-
-
 def test_a_reader_that_has_read_enough_is_no_reason_for_a_trace() -> None:
     with subprocess.Popen(
         [*PROGRAM, "metrics", "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean()

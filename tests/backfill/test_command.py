@@ -61,11 +61,6 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
         (["--to", day(0)], f"--from and --to: the last day that has ended is {day(-1)}"),
         (["--from", day(-3), "--to", day(-4)], "--from and --to: "),
         (["--from", day(2)], "--from and --to: "),
-        (["--from", "yesterday"], "'yesterday' does not match the format '%Y-%m-%d'"),
-        (["--label", "job"], "expected NAME=VALUE"),
-        (["--label", "zone_id=1"], "expected NAME=VALUE with a name that the series have not"),
-        (["--label", "job=a", "--label", "job=b"], "found 'job=b', expected NAME=VALUE"),
-        (["--step", "5m"], "'5m' is not one of '15m', '1h', '3h'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arguments: list[str], says: str) -> None:

@@ -54,13 +54,6 @@ def test_files_that_differ_are_kept_and_shown_unless_forced(tmp_path: Path) -> N
     assert written(tmp_path) == SHIPPED["rules"]
 
 
-def test_a_folder_that_cannot_be_had_is_one_line(tmp_path: Path) -> None:
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert invoke("assets", "rules", taken) == Ended("", f"{taken}: File exists\n", 1)
-    assert invoke("assets", "rules", taken / "below") == Ended("", f"{taken / 'below'}: Not a directory\n", 1)
-
-
 @pytest.mark.real
 def test_promtool_and_amtool_accept_what_the_documented_commands_write_and_edit(tmp_path: Path) -> None:
     guide = (DEPLOY / "rules.md").read_text().partition("## Prometheus")[2].partition("\n## ")[0]

@@ -8,7 +8,7 @@ import pytest
 
 from exporter.sandbox import keys
 from tests.commands.conftest import UnusedAddress
-from tests.commands.shell import Ended, invoke, process
+from tests.commands.shell import process
 from tests.waiting import wait_until
 
 DEMO = ("demo", "--listen", "127.0.0.1:0", "--sandbox-port", "0")
@@ -88,44 +88,3 @@ def world_of(url: str) -> tuple[float, ...]:
     world = httpx.get(f"{url}/sandbox/world").json()
     totals = (world[kind]["total"] for kind in ("dns_zones", "scripts", "shield_zones"))
     return (world["seed"], httpx.get(f"{url}/sandbox/clock").json()["speed"], *totals)
-
-
-@pytest.mark.parametrize(
-    ("words", "flag"),
-    [
-        ("demo --listen 127.0.0.1:{port} --sandbox-port 0", "--listen"),
-        ("demo --listen 127.0.0.1:0 --sandbox-port {port}", "--sandbox-port"),
-        ("sandbox --port {port}", "--port or --host"),
-    ],
-)
-def test_an_address_that_is_taken_is_one_clear_line_with_the_flag_that_helps(
-    unused_address: UnusedAddress, words: str, flag: str
-) -> None:
-    port = unused_address.port
-    assert invoke(*words.format(port=port).split()) == Ended(
-        "", f"cannot listen on 127.0.0.1:{port}: Address already in use ({flag} chooses another address)\n", 1
-    )
-
-
-def test_a_host_that_does_not_resolve_is_one_clear_line() -> None:
-    ended = invoke("sandbox", "--host", "sandbox.invalid")
-    assert ended.err.startswith("cannot listen on sandbox.invalid:9878: ")
-    assert (ended.out, ended.code, ended.err.count("\n")) == ("", 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("demo --listen here", "found 'here', expected host:port, [::1]:9877 or :9877, with a port up to 65535"),
-        (
-            "demo --listen 127.0.0.1:99999",
-            "found '127.0.0.1:99999', expected host:port, [::1]:9877 or :9877, with a port up to 65535",
-        ),
-        ("demo --log-level loud", "'loud' is not one of 'debug', 'info', 'warning', 'error'"),
-        ("sandbox --port 70000", "70000 is not in the range 0<=x<=65535"),
-        ("sandbox --zones -1", "-1 is not in the range 0<=x<=200000"),
-    ],
-)
-def test_what_makes_no_sense_is_misuse(words: str, said: str) -> None:
-    ended = invoke(*words.split())
-    assert (ended.out, ended.code, said in ended.err) == ("", 2, True), ended.err

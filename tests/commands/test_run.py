@@ -13,9 +13,9 @@ import pytest
 from exporter import __version__
 from exporter.sandbox import keys
 from exporter.settings.flags import flags
-from tests.commands.conftest import Configure, UnusedAddress
+from tests.commands.conftest import Configure
 from tests.commands.platform import Platform
-from tests.commands.shell import PROGRAM, Ended, clean, invoke, process
+from tests.commands.shell import PROGRAM, clean, invoke, process
 from tests.waiting import wait_until
 
 ACCOUNT = """\
@@ -76,40 +76,6 @@ def test_a_signal_that_comes_before_the_start_has_ended_is_kept(
         assert daemon.wait().code == 0
 
 
-WRONG = ACCOUNT.replace("sandbox-api-key", "k, timeuot: 3, budget: {max_in_flight: none}")
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "err"),
-    [
-        (WRONG, "--web.listen everywhere",
-         ("{folder}/config.yml:1: accounts[0].budget.max_in_flight: found 'none', expected a valid integer\n"
-          "{folder}/config.yml:1: accounts[0].timeuot: unknown key; did you mean 'timeout'?\n"
-          "--web.listen: found 'everywhere', expected host:port, [::1]:9877 or :9877, with a port up to 65535\n")),
-        ("{}", "",
-         ("{folder}/config.yml: nothing to do: there is no account and no database; "
-          "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice\n")),
-        (ACCOUNT, "--web.listen 127.0.0.1:{port} --state.path null",
-         "cannot listen on 127.0.0.1:{port}: Address already in use (--web.listen chooses another address)\n"),
-        (ACCOUNT, "--web.listen 192.0.2.1:9877",
-         "cannot listen on 192.0.2.1:9877: Cannot assign requested address (--web.listen chooses another address)\n"),
-        (ACCOUNT, "--web.listen [fe80::2%25nowhere]:1",
-         "cannot listen on [fe80::2%nowhere]:1: Name or service not known (--web.listen chooses another address)\n"),
-        (ACCOUNT, "--config {folder}", "{folder}: is a directory, expected a file\n"),
-    ],
-)  # fmt: skip
-def test_it_cannot_start_and_says_why(
-    unused_address: UnusedAddress, configure: Configure, text: str, words: str, err: str
-) -> None:
-    path = configure(text, url=unused_address.url)
-
-    def filled(template: str) -> str:
-        return template.replace("{folder}", str(path.parent)).replace("{port}", str(unused_address.port))
-
-    assert invoke("run", "--config", path, *filled(words).split()) == Ended("", filled(err), 1)
-    assert not unused_address.is_called()
-
-
 def test_a_working_directory_that_was_removed_is_named_where_the_state_is_relative_to_it(
     configure: Configure, tmp_path: Path
 ) -> None:
@@ -143,18 +109,3 @@ def test_every_flag_of_the_settings_is_in_the_help_of_run_which_others_name() ->
     shown = invoke("backfill", "--help", environ={"COLUMNS": "80"}).out
     assert len(shown.splitlines()) <= 50
     assert "\n`edge-exporter run --help` lists the other flags" in shown
-
-
-@pytest.mark.parametrize(
-    ("alias", "expected"),
-    [
-        (
-            "--web.listen-address",
-            "--web.listen: found 'x', expected host:port, [::1]:9877 or :9877, with a port up to 65535",
-        ),
-        ("--web.config.file", "x: does not exist"),
-    ],
-)
-def test_names_of_flags_as_other_exporters_have_them_are_understood(alias: str, expected: str) -> None:
-    environ = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "key"}
-    assert expected in invoke("run", alias, "x", environ=environ).err

@@ -1,13 +1,10 @@
-"""`call` against the sandbox: `calls.txt` has what each call sends and prints, and its exit code for scripts.
+"""`call` against the sandbox: `calls.txt` has what each call prints and sends, and its exit code for scripts.
 
-A case of `calls.txt` has a line `$ WORDS`, as a shell reads them, perhaps after variables or `env -i`; above it may
-stand a comment and a fault of the platform. What is below is written. The standard input is `hunter2`; `<x 5000>` is
-x 5,000 times.
+A case of `calls.txt` is one of `tests.commands.transcript`. Above it may stand a fault of the platform (`fault JSON`),
+and below it the requests. The standard input is `hunter2`.
 """
 
 import json
-import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -17,8 +14,8 @@ from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke
 from tests.commands.terminal import type_in
+from tests.commands.transcript import given, printed
 from tests.golden import assert_golden
-from tests.sandbox.test_answers import REPEATED
 
 CALLS = Path(__file__).with_name("calls.txt")
 SECRET = "hunter2"
@@ -30,28 +27,15 @@ databases: [{name: orders, url: '{url}', auth_token: {token}}, {name: billing, u
 
 def told(case: str, platform: Platform, environ: dict[str, str]) -> str:
     """Run a case; return it with what was printed and sent."""
-    given = [line for line in case.splitlines() if line.startswith(("# ", "fault ", "$ "))]
     platform.noted.clear()
     platform.faults.clear()
-    for line in given:
+    for line in given(case):
         if line.startswith("fault "):
             platform.fail(**json.loads(line.removeprefix("fault ")))
-    words = shlex.split(REPEATED.sub(lambda found: found[1] * int(found[2]), given[-1].removeprefix("$ ")))
-    if words[:2] == ["env", "-i"]:
-        words, environ = words[2:], {}
-    while words[0].partition("=")[0].isupper():
-        name, _, value = words.pop(0).partition("=")
-        environ = {**environ, name: value}
-    ended = invoke("call", *words, environ={name: value for name, value in environ.items() if value}, stdin=SECRET)
-    assert SECRET not in ended.out + ended.err
-    # Above it stands how the command is used.
-    err = ended.err[max(0, ended.err.find("Error: ")) :]
-    shown = [f"out {line}" for line in ended.out.splitlines()] + [f"err {line}" for line in err.splitlines()]
+    shown = printed(case, environ, "call", stdin=SECRET)
+    assert SECRET not in str(shown)
     shown += [f"sent {method} {path} {body.decode()}".rstrip() for method, path, body in platform.noted]
-    # What a resolver says of a name is its own.
-    shown = [re.sub(r"\(no\.invalid.*", "(no.invalid…", line)[:300] for line in shown]
-    address = platform.url.removeprefix("http://")
-    return "\n".join([*given, *shown, f"exit {ended.code}"]).replace(address, "platform")
+    return "\n".join([*given(case), *shown]).replace(platform.url.removeprefix("http://"), "platform")
 
 
 def test_what_a_call_sends_and_prints_and_how_it_ends(

@@ -123,21 +123,6 @@ def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
     assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann:secret "
 
 
-def test_an_exporter_that_is_not_there_is_named_and_what_to_do() -> None:
-    refused = invoke("explain", "--url", "http://127.0.0.1:1")
-    assert (refused.out, refused.code) == ("", 1)
-    assert refused.err.startswith("no edge-exporter answers at http://127.0.0.1:1 ("), refused.err
-    assert refused.err.endswith("): start one with `edge-exporter run`, or give --url\n")
-
-
-@pytest.mark.parametrize(
-    "url", ["http://ann:s3cret@localhost:9877", "http://ann:s3/cret@localhost:9877", "localhost:9877", "http://[::1"]
-)
-def test_an_address_that_is_none_is_refused(url: str) -> None:
-    refused = invoke("explain", "--url", url)
-    assert (refused.out, refused.code > 0, "ann" in refused.err) == ("", True, False), refused
-
-
 def test_a_server_that_does_not_speak_http_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -1,0 +1,41 @@
+"""Runs the command lines of a golden file.
+
+A case has a line `$ WORDS`, as a shell reads them, perhaps after variables or `env -i`; `<x 5000>` is x 5,000 times.
+Above it may stand comments (`# `), and files that are written into the working directory (`file NAME JSON`). What is
+below it is what the command prints, and its exit code.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.commands.shell import invoke
+from tests.sandbox.test_answers import REPEATED
+
+
+def given(case: str) -> list[str]:
+    """Return the lines of a case that are not written by the test."""
+    return [line for line in case.splitlines() if line.startswith(("# ", "file ", "fault ", "$ "))]
+
+
+def printed(case: str, environ: Mapping[str, str], *program: str, stdin: str | None = None) -> list[str]:
+    """Run the command line of a case, with these words before it; return what it prints, and its exit code."""
+    *above, line = given(case)
+    for name, text in (one.split(" ", 2)[1:] for one in above if one.startswith("file ")):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(json.loads(text), encoding="utf-8")
+    words = shlex.split(REPEATED.sub(lambda found: found[1] * int(found[2]), line.removeprefix("$ ")))
+    if words[:2] == ["env", "-i"]:
+        words, environ = words[2:], {}
+    while re.match(r"\w+=", words[0]):
+        name, _, value = words.pop(0).partition("=")
+        environ = {**environ, name: value}
+    ended = invoke(*program, *words, environ={name: value for name, value in environ.items() if value}, stdin=stdin)
+    # Above the error stands how the command is used.
+    err = ended.err[max(0, ended.err.find("Error: ")) :]
+    shown = [f"out {line}" for line in ended.out.splitlines()] + [f"err {line}" for line in err.splitlines()]
+    # What a resolver says of a name is its own.
+    shown = [re.sub(r"\.invalid.*", ".invalid…", line.replace(f"{Path.cwd()}/", "")) for line in shown]
+    return [*(line[:300] for line in shown), f"exit {ended.code}"]
