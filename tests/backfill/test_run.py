@@ -8,11 +8,17 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
+from exporter.backfill.charts import BUILT_IN, AccountCharts
+from exporter.collectors import discovery
+from exporter.counters.counting import CountedFamily
+from exporter.counters.days import DaySeries
+from exporter.counters.rows import StateRow, pack
 from exporter.counters.storage import StorageError
 from exporter.daemon.daemon import Daemon
 from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
+from exporter.targets.target import PollKey
 from exporter.wiring.stored_rows import stored_rows
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
 from tests.exporter_parts import ExporterParts, exporter_parts, only
@@ -95,6 +101,31 @@ async def test_each_day_is_counted_once(tmp_path: Path, spans: list[tuple[int, i
             found.append(parsed(where.output))
         for zone, total in queries(where, days(ago(spans[0][0]), ago(1))).items():
             assert growth(found, QUERIES, zone_id=str(zone)) == total
+
+
+async def test_each_counter_has_the_days_before_its_own_first_sight_under_its_name_of_then(tmp_path: Path) -> None:
+    begun = {QUERIES: ago(5), "edge_dns_routed_queries_total": date(2026, 2, 9)}
+    counted = {name: CountedFamily(b"", day.toordinal()) for name, day in begun.items()}
+    # Of the day before, the platform showed more than now; of the one before that, it showed 5.
+    counted[QUERIES].series = {(): DaySeries(ago(5).toordinal(), highs={-1: 1e12, -2: 5})}
+    rows = {
+        PollKey.of("dns_statistics", "main", "dns_zone", str(zone)): StateRow("then.example", 0.0, data)
+        for zone, data in ((ZONE, pack(counted)), (102, b"damaged"))
+    }
+    async with backfill_setup(tmp_path) as where, where.parts() as (registry, client):
+        no_map = {"kind": "status", "status": 200, "body": '{"data": {"overview": {}}, "error": null}'}
+        where.faults.add({**no_map, "path_regex": "/shield/metrics/rate-limit/.*"})
+        charts = AccountCharts("main", client, registry, rows)
+        await charts.discover([discovery.COLLECTOR])
+        past = await charts.read(BUILT_IN, range(ago(9).toordinal(), TODAY.toordinal() + 1))
+    assert [failure.partition(" (")[0] for failure in charts.failures] == ["main: dns_zone/102"]
+    own = [one for one in past if one.values[1] == str(ZONE)]
+    assert {one.values[:3] for one in own} == {("main", str(ZONE), "then.example")}
+    shown = {one.info.name: days(date.fromordinal(min(one.days)), date.fromordinal(max(one.days))) for one in own}
+    assert list(shown.values()) == [days(ago(9), ago(6)), days(ago(9), ago(1))]
+    held = queries(where, [ago(6)])[ZONE], 5
+    assert tuple(own[0].days[ago(back).toordinal()] for back in (6, 7)) == held
+    assert BREACHES not in {one.info.name for one in past}
 
 
 @pytest.mark.real

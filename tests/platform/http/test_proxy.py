@@ -11,7 +11,7 @@ from exporter.platform.http.connector import is_direct, proxy_of
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import raw_server, reply, saying
 
-GOOD = reply('{"TotalQueriesServed": 7}')
+GOOD = reply('{"TotalQueriesServed": 7}', Set_Cookie="of=the-first-answer")
 PROXY = "http://proxy.example.net:3128"
 
 
@@ -37,7 +37,7 @@ async def test_calls_go_through_the_proxy_of_the_environment_and_never_those_of_
     )
     credentials = "Basic " + b64encode(b"me:pa:ss").decode()
     assert [one.header("Proxy-Authorization") for one in proxy.requests] == [credentials] * 2
-    assert [one.header("Authorization") for one in proxy.requests] == [None] * 2
+    assert [one.header(name) for one in proxy.requests for name in ("Authorization", "Cookie")] == [None] * 4
     assert (proxy.connections, [one.target for one in direct.requests]) == (1, [path])
 
 

@@ -77,10 +77,11 @@ async def test_a_secret_that_the_platform_echoes_is_in_no_error(monkeypatch: pyt
     assert_golden("".join(lines), Path(__file__).parent / "echoes.txt")
 
 
-async def test_a_key_that_is_too_short_to_be_one_is_masked_in_no_good_answer() -> None:
-    async with answered(good('{"Domain": "short.example"}'), read=lambda: "short") as (kit, _):
+@pytest.mark.parametrize(("key", "domain"), [("eleven-char", "eleven-char.example"), ("twelve-chars", "***.example")])
+async def test_a_key_that_is_too_short_to_be_one_is_masked_in_no_good_answer(key: str, domain: str) -> None:
+    async with answered(good(f'{{"Domain": "{key}.example"}}'), read=lambda: key) as (kit, _):
         got = await kit.calls.call(SCAN)
-    assert getattr(got.value, "domain", "") == "short.example"
+    assert getattr(got.value, "domain", "") == domain
 
 
 @pytest.mark.parametrize("rows", [0, 200, 4000])
