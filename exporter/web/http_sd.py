@@ -67,4 +67,4 @@ def _address(one: Known) -> str:
 
 def _may_get_an_address(one: Known) -> bool:
     """Return whether an address of a resource without one may come with a later answer."""
-    return one.facts is None if one.key.kind in _ADDRESSES else one.key.kind in NAMED_BY_SEARCH and not one.name
+    return one.facts is None if one.key.kind in _ADDRESSES else one.key.kind in NAMED_BY_SEARCH

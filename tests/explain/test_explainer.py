@@ -109,7 +109,7 @@ SITUATIONS = (
     Situation("a family that is not allowed", whole(ASKED, {SCRIPTS: EVERY_SCRIPT}),
         {"more": {"series": {"allow": ["edge_dns_.*"]}}}, words=("series.allow: leaves the family out",)),
     Situation("an include pattern with a typing error",
-        whole(ASKED, dict.fromkeys((DNS, SCANS), " ".join(ZONES))),
+        whole(ASKED, dict.fromkeys((DNS, SCANS), " ".join(ZONES))) | {(DNS, "dns_zone/*"): {}},
         {"account": {"dns_zones": {"include": ["^prdo-"]}}}, words=("accounts[0].dns_zones.include: leaves it out",)),
     Situation("an exclude pattern", whole(ASKED, {DNS: "dns_zone/103 dns_zone/108"}),
         {"account": {"dns_zones": {"exclude": ["^x", "^staging-"]}}},

@@ -109,7 +109,7 @@ FORMATS = {
             f"application/openmetrics-text;{odd}"
             for odd in ("version=0.0.1", "version=2.0.0", "q=0", "Q=0", "q=x", "q=nan")
         ),
-        "application/openmetrics-text;q=0.2,text/plain;q=0.3",
+        "application/openmetrics-text;q=0.2,text/plain;q=0.3,text/plain;q=0.1",
         "application/openmetrics-text;q=0.2,*/*",
         "application/openmetrics-text;q=0.2,text/*;q=0.5,*/*;q=0.1",
     ],

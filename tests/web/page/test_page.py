@@ -73,8 +73,9 @@ def busy(setup: ViewSetup) -> None:
     setup.fail(zone(102, "<b>"), message="the platform answered 500")
     setup.turn(5)
     setup.fail(zone(9, "nine", "other"), message="the platform answered 500")
-    for one in (zone(101, "shop.example"), zone(102, "<b>")):
+    for one in (zone(102, "<b>"), zone(101, "shop.example")):
         setup.fail(one, SCANS, message="the platform answered 500")
+        setup.turn(1)
     for left, collector in ((30, STATISTICS), (29, SCANS)):
         message = f"the account is paused for another {left} s after a 429"
         setup.fail(zone(left, account="other"), collector, reason="rate_limited", message=message)
@@ -99,6 +100,7 @@ def linked(setup: ViewSetup) -> None:
     outcome = Outcome(zone(102, "<b>"), (family,), chart=(0.0, 900.0, 1800.0, 400.0))
     setup.store.publish(STATISTICS, outcome, 900.0, duration=0.1)
     setup.turn(30)
+    setup.fail(zone(102, account="other"))
 
 
 def removed(setup: ViewSetup) -> None:
@@ -156,6 +158,15 @@ async def test_a_whole_answer_of_the_api(name: str, path: str) -> None:
     assert answer.headers["content-type"] == "application/json"
     # A line for each account, target and so on.
     assert_golden(re.sub(" ?{", "\n{", json.dumps(answer.json())) + "\n", GOLDENS / f"{name}.json")
+
+
+async def test_a_target_of_several_accounts_is_one_of_them() -> None:
+    async with view_setup("main", "other") as setup, endpoints_client(setup) as client:
+        for account in ("main", "other"):
+            setup.fail(zone(7, account=account))
+        answer = await client.get("/target/dns_zone/7")
+    words = "several accounts have 'dns_zone/7'; account= chooses one of: main, other\n"
+    assert (answer.status_code, answer.text) == (400, words)
 
 
 TARGET = "/target/{}?account={}"
