@@ -78,7 +78,7 @@ def _account(parts: Parts, process: Process, name: str, census: Census, failures
     """Return an account or a database; of its `limits` by the keys of the configuration, the lowest applies."""
     account, numbers = parts.schedule.accounts[name], {state: census.accounts[name, state] for state in STATES}
     # A database's last answer is not kept; it is up if one of its targets is up.
-    is_up = process.account_up.get(name, numbers[UP] > 0 or not numbers[FAILING])
+    is_up = process.account_up.get(name, numbers[UP] > 0)
     return {
         "account": name,
         "up": is_up,

@@ -218,6 +218,8 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda setup: setattr(setup.registry, "shard", Shard(1, 3)), "There is nothing to poll."),
         (lambda setup: setattr(setup.registry, "shard", Shard(1, 3)), "Shard 2 of 3"),
         (lambda _: None, "There are no targets yet."),
+        # Without what is known of an account's last answer, as for a database.
+        (lambda setup: setup.up.clear(), "main no answer yet"),
         (lambda setup: setattr(setup, "spare", "spare: 2 of 2 shards are held"), "Spare: 2 of 2 shards are held."),
         (lambda setup: setattr(setup, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
         (
