@@ -108,7 +108,7 @@ class SqlQuery(Section):
     )
     help: str = Field(default="", description="The metric's help text.")
     sql: Annotated[str, AfterValidator(_parse_sql)] = Field(description="One reading SQL statement.")
-    value: Text = Field(default="value", description="The column that holds the value.")
+    value: Text = Field(default="value", description="The column of the value.")
     labels: tuple[Annotated[str, AfterValidator(_parse_label)], ...] = Field(
         default=(), description="The columns that become labels."
     )

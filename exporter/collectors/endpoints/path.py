@@ -67,12 +67,12 @@ def parse_path(text: str) -> Path:
     if not text.startswith("/"):
         raise refused("does not start with '/'; expected a path such as /pullzone/{id}")
     if len(text) > LONGEST_PATH or _NOT_IN_A_PATH.search(text):
-        raise refused("holds blanks, '\\', '#' or control characters, or is too long")
+        raise refused("contains blanks, '\\', '#' or control characters, or is too long")
     if any(unquote(segment) in _DOTS for segment in text.partition("?")[0].split("/")):
-        raise refused("holds '.' or '..', which leads to another path")
+        raise refused("contains '.' or '..', which leads to another path")
     left = _PLACEHOLDER.sub("", text)
     if "{" in left or "}" in left:
-        raise refused("holds an unknown placeholder; expected {id}, {today} or {days_ago:30}")
+        raise refused("contains an unknown placeholder; expected {id}, {today} or {days_ago:30}")
     days = tuple(dict.fromkeys(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2]))
     if any(number > MOST_DAYS_AGO for number in days):
         raise refused(f"goes back more than {MOST_DAYS_AGO} days")
