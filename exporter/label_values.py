@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from exporter.metric import Family, LabelValues
+from exporter.metric import Family
 
 # Longer label values are cut, because users of the platform choose the names.
 LABEL_VALUE_LIMIT = 1024
@@ -31,16 +31,3 @@ def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Fa
             kept = tuple(sorted(samples)[:limit])
         within.append(Family(info, kept))
     return tuple(within), left_out
-
-
-def kept_label_values(
-    kept: Iterable[LabelValues], offered: Iterable[LabelValues], limit: int
-) -> tuple[LabelValues, ...]:
-    """Return the label values that a counter keeps, the oldest first.
-
-    Args:
-        kept: those that it has; they stay, whether they are offered or not.
-        offered: those in an answer; new ones get the free places in this order.
-        limit: the number of places. If it was lowered, the newest values go.
-    """
-    return tuple(dict.fromkeys((*kept, *offered)))[:limit]

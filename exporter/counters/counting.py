@@ -6,12 +6,12 @@ This, `days.py` and `months.py` are plain arithmetic on the state of series. The
 from collections.abc import Iterable, Sequence
 from datetime import date
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 
 from exporter.counters.days import ChangeSeries, DaySeries, PollTime, begin_days
 from exporter.counters.months import MonthSeries, begin_month
-from exporter.label_values import kept_label_values
 from exporter.metric import Count, DayBuckets, Family, LabelValues, LastChange, MonthToDate, Sample, Source, is_count
 from exporter.platform.operation import normalized_url
 
@@ -70,9 +70,23 @@ def digest_of(address: str, declared: bytes) -> bytes:
     return blake2b(normalized_url(address).encode() + b"\0" + declared, digest_size=_DIGEST_BYTES).digest()
 
 
+class Counted(NamedTuple):
+    """What was counted of a target, after a poll.
+
+    Attributes:
+        families: what was counted.
+        corrections: family → how many of its days or months fell, where any did; their counters do not.
+        left_out: family → how many label values of the answer have no place, where any have none.
+    """
+
+    families: Families
+    corrections: dict[str, int]
+    left_out: dict[str, int]
+
+
 def count_poll(
     families: Families, counts: Sequence[Count], address: str, poll: PollTime, retention: float, *, limit: int
-) -> tuple[Families, dict[str, int]]:
+) -> Counted:
     """Count a poll of a target.
 
     Args:
@@ -82,61 +96,43 @@ def count_poll(
         poll: the time of the poll.
         retention: seconds after which a series that is in no answer is dropped.
         limit: the most series of a family; further label values are left out.
-
-    Returns:
-        What is counted now, and the number of corrections of each family with any: days or months whose value fell.
-        Their counters do not change.
     """
-    after, corrections, shown = dict(families), dict[str, int](), dict[str, Iterable[LabelValues]]()
-    for one in counts:
+    counted, shown = Counted(dict(families), {}, {}), dict[str, Sources]()
+    for count in counts:
         # A month needs a valid number; of days, each is checked.
-        sources = [(labels, source) for labels, source in one.sources if _is_readable(source)]
-        if sources or not one.sources:
-            name, digest = one.info.name, digest_of(address, one.declared) if one.declared else b""
-            after[name], fallen = advance_family(families.get(name), sources, digest, poll, limit)
-            shown[name] = dict(sources)
-            if fallen:
-                corrections[name] = fallen
-    for name, family in after.items():
-        family.note(shown.get(name, ()), poll.wall, retention)
-    return after, corrections
+        sources = [(labels, source) for labels, source in count.sources if _is_readable(source)]
+        if count.sources and not sources:
+            continue
+        name, digest = count.info.name, digest_of(address, count.declared) if count.declared else b""
+        family, since = _continued(families.get(name), digest, sources, poll.today)
+        counted.families[name] = family
+        shown[name] = sources
+        placed = _with_place(family, sources, limit)
+        if len(placed) < len(sources):
+            counted.left_out[name] = len(sources) - len(placed)
+        if fallen := _advance_all(family, placed, PollTime(poll.now, poll.wall, since, _oldest(sources))):
+            counted.corrections[name] = fallen
+    for name, family in counted.families.items():
+        family.note((labels for labels, _ in shown.get(name, ())), poll.wall, retention)
+    return counted
 
 
 def _is_readable(source: Source) -> bool:
     return isinstance(source, DayBuckets) or is_count(source.value)
 
 
-def advance_family(
-    family: CountedFamily | None, sources: Sources, digest: bytes, poll: PollTime, limit: int
-) -> tuple[CountedFamily, int]:
-    """Update a family from the sources in an answer; it starts anew if they count something else than before.
+def _continued(
+    family: CountedFamily | None, digest: bytes, sources: Sources, today: int
+) -> tuple[CountedFamily, int | None]:
+    """Return a family as it continues, or a new one, if the sources are of something else than was counted before.
 
-    Args:
-        family: what was counted before, changed in place if it continues; None at the family's first sight.
-        sources: label values → the source of the count; new series begin, and those without a source stay.
-        digest: identifies what is counted.
-        poll: the time of the poll.
-        limit: the most series.
-
-    Returns:
-        What is counted now, and the number of corrections.
+    The second result is the day from which a series that begins now is counted in full; None if from its first value.
     """
     shapes = frozenset(source.is_whole for _, source in sources if isinstance(source, DayBuckets) and source.days)
-    since = None
     if family is None or not family.counts(digest, shapes):
-        family = CountedFamily(digest, poll.today)
-    elif not family.is_bounded:
-        since = family.day
+        return CountedFamily(digest, today, shapes=shapes), None
     family.shapes = shapes or family.shapes
-    sources = _with_place(family, sources, limit)
-    # Days without a count are left out: the oldest day of the window is that of all series.
-    shown = [min(source.days) for _, source in sources if isinstance(source, DayBuckets) and source.days]
-    poll = PollTime(poll.now, poll.wall, since, oldest=min(shown, default=None))
-    corrections = 0
-    for labels, source in sources:
-        family.series[labels], fallen = _advance(family.series.get(labels), source, poll)
-        corrections += fallen
-    return family, corrections
+    return family, None if family.is_bounded else family.day
 
 
 def _with_place(family: CountedFamily, sources: Sources, limit: int) -> Sources:
@@ -144,8 +140,9 @@ def _with_place(family: CountedFamily, sources: Sources, limit: int) -> Sources:
     if len(family.series.keys() | {labels for labels, _ in sources}) <= limit:
         return sources
     family.is_bounded = True
-    largest_first = sorted(sources, key=lambda one: (-_size(one[1]), one[0]))
-    places = frozenset(kept_label_values(family.series, (labels for labels, _ in largest_first), limit))
+    largest_first = [labels for labels, _ in sorted(sources, key=lambda one: (-_size(one[1]), one[0]))]
+    # Series keep their places, the oldest first, whether they are in the answer or not.
+    places = frozenset([*dict.fromkeys((*family.series, *largest_first))][:limit])
     family.series = {labels: series for labels, series in family.series.items() if labels in places}
     return [(labels, source) for labels, source in sources if labels in places]
 
@@ -154,32 +151,35 @@ def _size(source: Source) -> float:
     return sum(source.days.values()) if isinstance(source, DayBuckets) else source.value
 
 
-def _advance(series: Series | None, source: Source, poll: PollTime) -> tuple[Series, int]:
-    """Update a series from its source, or begin it; return the series and the number of corrections."""
-    match series, source:
-        case DaySeries(), DayBuckets():
-            return series, series.count(source, poll)
-        case MonthSeries(), MonthToDate():
-            return series, series.count(source, poll.now, poll.wall)
-        case ChangeSeries(), LastChange():
-            return series, series.count(source, poll.wall)
-        case _, LastChange():
-            return ChangeSeries(source.value, poll.wall), 0
-        case _, DayBuckets():
-            return begin_days(source, poll), 0
-        case _, MonthToDate():
-            return begin_month(source, poll.now, poll.wall, poll.since), 0
+def _oldest(sources: Sources) -> int | None:
+    """Return the oldest day of the window, which is that of all series, as days without a count are left out."""
+    days = [min(source.days) for _, source in sources if isinstance(source, DayBuckets) and source.days]
+    return min(days, default=None)
 
 
-def left_out(families: Families, counts: Sequence[Count]) -> dict[str, int]:
-    """Return for each family how many label values of a counted answer have no place."""
-    numbers = {}
-    for count in counts:
-        family = families.get(count.info.name)
-        if family is not None and family.is_bounded:
-            readable = [labels for labels, source in count.sources if _is_readable(source)]
-            numbers[count.info.name] = len(readable) - len(family.series.keys() & readable)
-    return {name: number for name, number in numbers.items() if number}
+def _advance_all(family: CountedFamily, sources: Sources, poll: PollTime) -> int:
+    """Update the series of a family, or begin them; return the number of corrections."""
+    corrections = 0
+    for labels, source in sources:
+        match family.series.get(labels), source:
+            case DaySeries() as days, DayBuckets():
+                corrections += days.count(source, poll)
+            case MonthSeries() as month, MonthToDate():
+                corrections += month.count(source, poll.now, poll.wall)
+            case ChangeSeries() as change, LastChange():
+                change.count(source, poll.wall)
+            case _:
+                family.series[labels] = _begun(source, poll)
+    return corrections
+
+
+def _begun(source: Source, poll: PollTime) -> Series:
+    """Return the state of a series after its first poll."""
+    if isinstance(source, DayBuckets):
+        return begin_days(source, poll)
+    if isinstance(source, MonthToDate):
+        return begin_month(source, poll.now, poll.wall, poll.since)
+    return ChangeSeries(source.value, poll.wall)
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:

@@ -167,8 +167,7 @@ class ChangeSeries(msgspec.Struct, array_like=True, tag="c"):
     # It has counted no day.
     following: ClassVar[int] = 0
 
-    def count(self, source: LastChange, wall: float) -> int:
+    def count(self, source: LastChange, wall: float) -> None:
         """Take over an answer, polled at `wall` in unix seconds; a clock that was set back takes the moment with it."""
         self.value = min(self.value, wall) if source.value == self.mark else wall
         self.mark = source.value
-        return 0

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from exporter.clock import SYSTEM, Clocks, PlatformTime
-from exporter.counters.counting import Families, count_poll, left_out, served
+from exporter.counters.counting import Counted, Families, count_poll, served
 from exporter.counters.days import PollTime
 from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
 from exporter.counters.storage import Changes, ShardTakenError, StateLockedError, Storage
@@ -169,10 +169,10 @@ class Ledger:
             await self._next_attempt()
         if not self._is_read:
             return Counters()
-        families, row, corrections = self._count(entry)
+        counted, row = self._count(entry)
         await self._next_attempt()
-        shown = families if self._rows.get(entry.key) is row else self._committed(entry.key)
-        return Counters(served(shown, entry.counts), left_out(families, entry.counts), corrections)
+        shown = counted.families if self._rows.get(entry.key) is row else self._committed(entry.key)
+        return Counters(served(shown, entry.counts), counted.left_out, counted.corrections)
 
     def keep(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
@@ -186,10 +186,10 @@ class Ledger:
             self._unsaved.setdefault(key, None)
         self._asked.set()
 
-    def _count(self, entry: PollRecord) -> tuple[Families, StateRow, Mapping[str, int]]:
-        """Count a poll; return the families of its target, their row, which the next commit writes, and corrections."""
+    def _count(self, entry: PollRecord) -> tuple[Counted, StateRow]:
+        """Count a poll; return what was counted of its target, and its row, which the next commit writes."""
         before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
-        families, corrections = count_poll(
+        counted = count_poll(
             before,
             entry.counts,
             entry.address,
@@ -198,10 +198,10 @@ class Ledger:
             limit=entry.max_label_values,
         )
         for name, family in before.items():
-            if families[name] is not family:
-                self._say_anew(entry.key, name, families[name].digest)
-        row = self._unsaved[entry.key] = StateRow(entry.name, entry.success, pack(families))
-        return families, row, corrections
+            if counted.families[name] is not family:
+                self._say_anew(entry.key, name, counted.families[name].digest)
+        row = self._unsaved[entry.key] = StateRow(entry.name, entry.success, pack(counted.families))
+        return counted, row
 
     def _families(self, key: PollKey, stored: StateRow | None) -> Families:
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any, LiteralString, TypeVar
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 from psycopg.waiting import wait_async
 
 from exporter.counters.storage import StorageError
@@ -54,13 +54,17 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             lease: seconds after which the server ends a session that is silent.
             clock: seconds that never jump, and that include the time of a suspension.
         """
-        own = {
+        own: dict[str, str | int] = {
             "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(lease / 3)),
             "client_encoding": "UTF8",
             "application_name": "edge-exporter",
         }
         try:
-            address = make_conninfo("", **{**_address(url), **own})
+            address = make_conninfo(url, **own)
+        except psycopg.Error:
+            # The error may quote any part of an address that cannot be parsed.
+            raise StorageError("its address is not understood") from None
+        try:
             session = await cls.connect(address, autocommit=True, prepare_threshold=None)
         except (psycopg.Error, OSError) as error:
             raise StorageError(_line(error)) from None
@@ -125,21 +129,6 @@ def _unfit(session: Session) -> str:
     if session.pgconn.host.startswith((b"/", b"@")):
         return "it is reached over a Unix socket, where the server notices no lost exporter; expected a host, over TCP"
     return ""
-
-
-def location_of(url: str) -> str:
-    """Return the name of a database for logs: its host, port and name; raises StorageError if there are none."""
-    address = _address(url)
-    port = address.get("port")
-    return f"postgresql://{address.get('host', '')}{f':{port}' if port else ''}/{address.get('dbname', '')}"
-
-
-def _address(url: str) -> dict[str, Any]:
-    try:
-        return dict(conninfo_to_dict(url))
-    except psycopg.Error:
-        # The error may quote any part of an address that cannot be parsed.
-        raise StorageError("its address is not understood") from None
 
 
 def _limits(lease: float) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from hashlib import blake2b
 
 from exporter.clock import boot_seconds
-from exporter.counters.postgres_session import Session, location_of
+from exporter.counters.postgres_session import Session
 from exporter.counters.rows import StateRow, from_columns, key_columns, to_columns
 from exporter.counters.storage import Changes, ShardTakenError, Storage, StorageError
 from exporter.targets.target import PollKey
@@ -55,6 +55,9 @@ class PostgresStorage(Storage):
         seen: Callable[[Collection[int] | None], None] = lambda _shards: None,
         clock: Callable[[], float] = boot_seconds,
     ) -> None:
+        self.location = "PostgreSQL"
+        # So often that the server does not take this process for dead.
+        self.pulse = lease / 3
         self._url = url
         self._installation = installation
         self._total = total
@@ -71,19 +74,6 @@ class PostgresStorage(Storage):
         self.index: int | None = None
         self.obstacle = ""
         self.has_answered = False
-
-    @property
-    def location(self) -> str:
-        """The host and the database, without the password."""
-        try:
-            return location_of(self._url())
-        except StorageError:
-            return "PostgreSQL"
-
-    @property
-    def pulse(self) -> float:
-        """Seconds between two calls of `prepare`, so that the server does not take this process for dead."""
-        return self._lease / 3
 
     def is_certain(self) -> bool:
         """Return whether the session certainly holds the shard, and has read its rows."""
@@ -192,6 +182,7 @@ class PostgresStorage(Storage):
         # A former holder whose rows nobody has changed serves its counters at once.
         self._claims_from = self._clock() + self._lease / 2 if self.has_answered else 0.0
         self._session, self.has_answered = session, True
+        self.location = f"postgresql://{session.info.host}:{session.info.port}/{session.info.dbname}"
         return session
 
     async def _holds(self, session: Session, index: int) -> bool:

@@ -45,7 +45,7 @@ class FileStorage(Storage):
     def __init__(
         self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None], thread: Executor
     ) -> None:
-        self._location = str(path.absolute())
+        self.location = str(path.absolute())
         # By whatever links a process names the file: it has one lock, and SQLite's journal is beside the file itself.
         self._path = Path(os.path.realpath(path))
         self._clock = clock
@@ -57,11 +57,6 @@ class FileStorage(Storage):
         # The device and the number of the file that is open.
         self._inode = (0, 0)
         self._is_read = False
-
-    @property
-    def location(self) -> str:
-        """The path of the file."""
-        return self._location
 
     async def prepare(self) -> dict[PollKey, StateRow] | None:
         """Lock and open the file; return its rows when they are read, and none of a file that is written again."""

@@ -23,17 +23,15 @@ class ShardTakenError(StorageError):
 
 
 class Storage(Protocol):
-    """Keeps the ledger's rows; one call at a time is made. By default it keeps nothing."""
+    """Keeps the ledger's rows; one call at a time is made. By default it keeps nothing.
 
-    @property
-    def location(self) -> str:
-        """Where the rows are kept; for logs, without a secret."""
-        return ""
+    Attributes:
+        location: where the rows are kept; for logs, without a secret.
+        pulse: the longest time between two calls of `prepare`, in seconds.
+    """
 
-    @property
-    def pulse(self) -> float:
-        """The longest time between two calls of `prepare`, in seconds."""
-        return 3600.0
+    location: str = ""
+    pulse: float = 3600.0
 
     async def prepare(self) -> dict[PollKey, StateRow] | None:
         """Make the storage usable; return its rows if it had to be opened, and None if it was open.

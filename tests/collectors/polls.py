@@ -60,9 +60,8 @@ def exposed(collector: Collector, *polls: PollResult, form: Format = Format.TEXT
 
 
 def _counted(one: Count, counters: dict[LabelValues, Families], now: datetime) -> Family:
-    counted, _ = count_poll(
-        counters.get(one.labels, {}), [one], "", PollTime(now, now.timestamp()), math.inf, limit=1000
-    )
+    poll = PollTime(now, now.timestamp())
+    counted = count_poll(counters.get(one.labels, {}), [one], "", poll, math.inf, limit=1000).families
     counters[one.labels] = counted
     # A count that cannot be read begins no family.
     series = counted[one.info.name].series if one.info.name in counted else {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.counters.counting import Families, count_poll, left_out, served
+from exporter.counters.counting import Families, count_poll, served
 from exporter.counters.days import PollTime
 from exporter.counters.ledger import Counters, PollRecord
 from exporter.counters.rows import pack, unpack
@@ -39,9 +39,9 @@ class Target:
         }
         counts = [Count(THINGS, ("1",), tuple(((part,), source) for part, source in sources.items()))]
         before: Families = unpack(self.row)
-        families, _ = count_poll(before, counts, URL, PollTime(now, now.timestamp()), retention, limit=self.limit)
-        self.row, self.outside = pack(families), left_out(families, counts).get(THINGS.name, 0)
-        return {sample.values[-1]: sample.value for one in served(families, counts) for sample in one.samples}
+        counted = count_poll(before, counts, URL, PollTime(now, now.timestamp()), retention, limit=self.limit)
+        self.row, self.outside = pack(counted.families), counted.left_out.get(THINGS.name, 0)
+        return {sample.values[-1]: sample.value for one in served(counted.families, counts) for sample in one.samples}
 
 
 @pytest.fixture(params=[False, True], ids=["days", "months"])

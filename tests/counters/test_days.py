@@ -45,9 +45,9 @@ class PollResult:
         """Count a poll; return the sum of the counters."""
         sources = sources_of(source, (now - FIRST_SIGHT).days) if isinstance(source, str) else [((), source)]
         poll, counts = PollTime(now, (wall or now).timestamp()), [Count(QUERIES, ("main",), tuple(sources))]
-        counted, corrections = count_poll(self.families, counts, URL, poll, math.inf, limit=1000)
-        self.families = unpack(pack(counted))
-        self.corrections += sum(corrections.values())
+        counted = count_poll(self.families, counts, URL, poll, math.inf, limit=1000)
+        self.families = unpack(pack(counted.families))
+        self.corrections += sum(counted.corrections.values())
         return math.fsum(series.value for series in self.series.values())
 
 
