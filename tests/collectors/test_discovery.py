@@ -8,7 +8,8 @@ from exporter.platform import errors
 from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import Inventory, Resource, ResourceList, Target
+from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
+from exporter.untrusted.patterns import Pattern
 from tests.collectors.polls import EXPOSITIONS, Body, context_of, told
 from tests.golden import assert_golden
 from tests.platform.callers import ScriptedCaller
@@ -59,6 +60,7 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "rate limits are found zone by zone": (LIMITS, [zones(3, 4), limits(55, 56, None), limits(57)]),
     "a rate limit that cannot be read is known all the same": (LIMITS, [zones(3), BROKEN_LIMIT]),
     "a rate limit without a readable id makes the list incomplete": (LIMITS, [zones(3), NO_ID]),
+    "so does a short list of zones": (LIMITS, [zones(3, total=2), zones(total=2), limits(55)]),
     "a platform without that listing is asked once": (LIMITS, [zones(3, 4), None]),
     "a zone that went meanwhile has no rate limits": (LIMITS, [zones(3, 4, 5), limits(55), None, limits(57)]),
     "a plan without rate limits is passed over": (LIMITS, [zones(3, 4), NO_LIMITS, limits(57)]),
@@ -80,6 +82,19 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
 async def test_answers_give_what_is_found() -> None:
     polls = [f"### {words}\n{await told(COLLECTOR, said, account(*asks))}" for words, (asks, said) in CASES.items()]
     assert_golden("".join(polls), EXPOSITIONS / "discoveries.txt")
+
+
+async def test_the_rate_limits_of_other_shards_zones_and_of_those_that_are_left_out_are_not_listed() -> None:
+    caller, asks = ScriptedCaller([FOUND, zones(*range(3, 20)), limits()]), account(*BOTH, RATE_LIMITS)
+    keys = [TargetKey.of("main", "shield_zone", str(number)) for number in range(3, 20)]
+    # That of zone 3, which has the name of pull zone 9.
+    shard = Shard(Shard(0, 2).owner_of(keys[0]), 2)
+    context = replace(context_of(caller, asks), registry=Registry(shard))
+    left_out = (Pattern("^shop$"),)
+    context.registry.configure([Selection("main", "shield_zone", discover=True, exclude=left_out)])
+    await COLLECTOR.poll(context, asks)
+    asked = [arguments["shieldZoneId"] for _, arguments in caller.calls if "shieldZoneId" in arguments]
+    assert asked == [key.number for key in keys[1:] if shard.owns(key)]
 
 
 async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_a_call_fails() -> None:
