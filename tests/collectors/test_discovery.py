@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from exporter.collectors.discovery import COLLECTOR, RATE_LIMITS, SEARCH, SHIELD_ZONES
+from exporter.collectors.discovery import COLLECTOR, NAMES, RATE_LIMITS, SEARCH, SHIELD_ZONES
 from exporter.platform import errors
 from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
@@ -76,6 +76,13 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "the resources of an incomplete search are not counted": ((SEARCH,), [PAGE, PAGE]),
     "a search that fails spoils no other list": (BOTH, [FAULT, zones(3)]),
     "a list of zones that fails spoils no other": (BOTH, [FOUND, FAULT]),
+    "of two failures the first is told": (BOTH, [FAULT, LIMITED]),
+    "a plan without shield has an incomplete list": ((SHIELD_ZONES,), [NO_LIMITS]),
+    "names of configured ids alone": ((NAMES,), [FOUND]),
+    "names of shield zones, too": ((NAMES, "shield_zone"), [FOUND, zones(3)]),
+    "names, and zones that are listed": ((NAMES, "shield_zone", *LIMITS), [zones(3), FOUND, limits(55)]),
+    "names that could not be looked up": ((NAMES, "shield_zone", *LIMITS), [zones(3), FAULT, limits(55)]),
+    "names, and zones that could not be listed": ((NAMES, "shield_zone"), [FOUND, FAULT]),
 }
 
 
