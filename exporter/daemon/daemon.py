@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,14 +22,12 @@ from exporter.daemon.spare import prove
 from exporter.daemon.tasks import Tasks
 from exporter.daemon.work import Work
 from exporter.log import configure, logger
-from exporter.polling.pace import Account
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.app import create_app
 from exporter.web.parts import Process
-from exporter.wiring.plans import plans_of
 from exporter.wiring.state_storage import postgres_storage
 
 if TYPE_CHECKING:
@@ -251,7 +249,12 @@ class Daemon:
                     await self.server.reload()
                 if fixed := [name for name, section in running.items() if getattr(loaded, name) != section]:
                     self._log.warning("restart needed: changed settings are not applied", sections=fixed)
-                await self._take_over(settings, accounts)
+                await self.work.apply(settings, accounts)
+                self.settings = settings
+                configure(settings.log.level, settings.log.format)
+                self._leave_room()
+                self._note_loaded()
+                self._log.info("configuration loaded")
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
             except BaseException:
@@ -260,22 +263,6 @@ class Daemon:
             # A scrape after the answer to a reload must show its result.
             await self.work.renderer.render()
             return self._config_faults
-
-    async def _take_over(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
-        former = self.work.schedule.accounts
-        plans = await blocking(self._configuration, plans_of, settings)
-        await self.work.declare(settings, plans)
-        # There is no await from here to the end of the change: a scrape or a page shows either the old or the new
-        # state.
-        self.settings = settings
-        configure(settings.log.level, settings.log.format)
-        self.work.replace(settings, accounts, plans)
-        self._leave_room()
-        self._note_loaded()
-        await self.work.poller.tick()
-        self.work.show()
-        await self.work.accounts.leave(former)
-        self._log.info("configuration loaded")
 
     def _leave_room(self) -> None:
         """Keep connections free for the calls of all accounts."""

@@ -18,10 +18,9 @@ from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import LONGEST_GAP, Renderer
 from exporter.exposition.store import ALERT_THRESHOLD, HEALTH, TARGET_LABELS, Store
 from exporter.label_values import label_value
-from exporter.metric import FamilyInfo
 from exporter.platform.operation import normalized_url
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.pace import Account, Plan
+from exporter.polling.pace import Account
 from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
@@ -146,16 +145,13 @@ class Work:
         await self.ledger.open()
         settings, shard = self._settings, self.shard
         self._take_in()
-        accounts, plans = self.accounts.build(settings), plans_of(settings)
-        await self.declare(settings, plans)
-        self.replace(settings, accounts, plans)
+        await self.apply(settings, self.accounts.build(settings))
         if not settings.state.is_shared:
             # Another shard counts them now, from its own first poll.
             self.ledger.forget([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
         own = {} if shard.index is None else {(str(shard.index), str(shard.total)): 1}
         self._telemetry.show(self._telemetry.shard, own)
-        await self.poller.start()
-        self.show()
+        self.poller.start()
         await self.renderer.render()
         rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
             "cleaning": (CLEANED_EVERY_SECONDS, self.forget_removed),
@@ -186,20 +182,19 @@ class Work:
         for place, packed in lists(rows).items():
             self.registry.resources.restore(place, packed)
 
-    async def declare(self, settings: Settings, plans: Mapping[str, Plan]) -> None:
-        """Prepare the exposition for the families of these settings."""
-        await self.renderer.on_thread(self.renderer.exposition.declare, _all_families(plans), settings.series.serves)
-
-    def replace(self, settings: Settings, accounts: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
-        """Apply settings, with the accounts and plans that were built from them; their families are declared.
+    async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
+        """Apply settings, with the accounts that were built from them, and poll what is due.
 
         What is equal to what was in force goes on. The series of accounts with another address are removed, and their
         targets are polled at once.
         """
-        self._settings = settings
-        schedule, former = self.schedule, self.schedule.accounts
-        known = schedule.plans
-        plans = {name: known[name] if known.get(name) == plan else plan for name, plan in plans.items()}
+        schedule, known = self.schedule, self.schedule.plans
+        made = await self.renderer.on_thread(plans_of, settings)
+        plans = {name: known[name] if known.get(name) == plan else plan for name, plan in made.items()}
+        families = [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
+        await self.renderer.on_thread(self.renderer.exposition.declare, families, settings.series.serves)
+        # Nothing else runs until the end of the change: a scrape or a page shows either the old or the new state.
+        self._settings, former = settings, schedule.accounts
         moved = {
             name
             for name in accounts.keys() & former.keys()
@@ -213,7 +208,7 @@ class Work:
             self.store.remove(target)
         self.accounts.use(settings, accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
-        self._telemetry.declare_counters(_all_families(plans))
+        self._telemetry.declare_counters(families)
         schedule.use(plans, accounts)
         for key, status in list(self.store.statuses()):
             plan, target = plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
@@ -222,6 +217,9 @@ class Work:
             is_unwanted = plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target)))
             if is_unwanted or target.client_name in moved:
                 self.store.remove(status.target, key.collector)
+        await self.poller.tick()
+        self.show()
+        await self.accounts.leave(former)
 
     def show(self) -> None:
         """Serve which accounts are up, the numbers of targets, and what is known of them beside their polls."""
@@ -272,7 +270,3 @@ class Work:
     def _remembered(self, collector: str, target: Target) -> float:
         row = self.ledger.remembered().get(PollKey(target.key, collector))
         return row.success if row is not None else 0.0
-
-
-def _all_families(plans: Mapping[str, Plan]) -> list[FamilyInfo]:
-    return [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]

@@ -51,9 +51,8 @@ class Poller:
     def __post_init__(self) -> None:
         self._scheduler = ticks.scheduler(self.clocks.monotonic)
 
-    async def start(self) -> None:
-        """Poll everything now, limited only by the budgets, and then at the intervals."""
-        await self.tick()
+    def start(self) -> None:
+        """Begin the polls that are due once a second from now on."""
         self._scheduler.add_job(self.tick, ticks.Every(TICK_SECONDS))
         self._scheduler.start()
 
