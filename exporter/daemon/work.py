@@ -16,7 +16,7 @@ from exporter.daemon.tasks import Tasks
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import LONGEST_GAP, Renderer
-from exporter.exposition.store import ALERT_THRESHOLD, HEALTH, TARGET_LABELS, Store
+from exporter.exposition.store import HEALTH, Store
 from exporter.label_values import label_value
 from exporter.platform.operation import normalized_url
 from exporter.polling.failure_log import FailureLog
@@ -32,9 +32,8 @@ from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
 from exporter.web.targets import take_census
 from exporter.wiring.plans import collectors_of, plans_of
-from exporter.wiring.script_budgets import show_budgets
 from exporter.wiring.selections import addresses_of, selections_of
-from exporter.wiring.target_families import has_target_families, target_families
+from exporter.wiring.target_families import TargetFamilies
 
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
@@ -42,11 +41,6 @@ ABSENCES_EVERY_SECONDS = 60.0
 FAILURES_EVERY_SECONDS = 60.0
 # A target's name comes with its first poll, and can change with any poll.
 SHOWN_EVERY_SECONDS = 5.0
-# In place of a collector's name: what no poll gives.
-_CONFIGURATION = "configuration"
-_OTHER = Target("", "", "")
-# More would hold up the event loop; the next round has the rest.
-_LABELLED_AT_ONCE = 1000
 
 
 class Work:
@@ -112,8 +106,7 @@ class Work:
             self._failures,
         )
         self.accounts = Accounts(telemetry, self.ledger, machine, parsing)
-        # The targets whose labels and thresholds are served.
-        self._labelled: dict[TargetKey, Target] = {}
+        self._target_families = TargetFamilies(self.registry, self.store, telemetry)
         exposition = Exposition(telemetry.registry, admits=settings.series.serves)
         thread = machine.executors("renderer")
         self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread, grown=grown)
@@ -202,8 +195,6 @@ class Work:
         }
         for name in schedule.plans.keys() - plans.keys():
             self._telemetry.forget("collector", name)
-        # All labels and thresholds are served again.
-        self._labelled = dict.fromkeys(self._labelled, _OTHER)
         for target in self.registry.configure(selections_of(settings), addresses_of(settings)):
             self.store.remove(target)
         self.accounts.use(settings, accounts, plans)
@@ -234,24 +225,10 @@ class Work:
         gone = [move for move in self.registry.moves() if move.is_gone]
         removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
         telemetry.show(telemetry.target_removed, removed)
-        show_budgets(self._settings.accounts, self.registry, telemetry)
-        self._show_labels()
+        self._target_families.show(self._settings)
 
     async def _show_absent(self) -> None:
         self._telemetry.show(self._telemetry.absent, await self._explainer.counts())
-
-    def _show_labels(self) -> None:
-        """Serve the labels and thresholds of targets that are new, gone, or have another name."""
-        shown, polled = self._labelled, self.registry.by_key if has_target_families(self._settings) else {}
-        changed = [key for key in shown.keys() | polled.keys() if shown.get(key) is not polled.get(key)]
-        for key in changed[:_LABELLED_AT_ONCE]:
-            target = polled.get(key)
-            families = target_families(self._settings, target) if target is not None else ()
-            self.store.change(PollKey(key, _CONFIGURATION), families, (TARGET_LABELS.name, ALERT_THRESHOLD.name))
-            if target is not None:
-                shown[key] = target
-            else:
-                del shown[key]
 
     def _save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""

@@ -1,21 +1,75 @@
-"""Creates the families that show what the settings say of a target: its labels, and thresholds of alerts."""
+"""Serves what the settings say of targets: their labels, thresholds of alerts, and monthly budgets of scripts."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from exporter.exposition.store import ALERT_THRESHOLD, TARGET_LABELS
+from exporter.exposition.store import ALERT_THRESHOLD, TARGET_LABELS, Store
 from exporter.label_values import label_value
 from exporter.metric import Family, Sample
 from exporter.settings.model import Settings
 from exporter.settings.thresholds import ALERTS
-from exporter.targets.target import Target
+from exporter.targets.registry import Registry
+from exporter.targets.target import PollKey, Target, TargetKey
+from exporter.telemetry import Telemetry
+
+# In place of a collector's name: what no poll gives.
+_CONFIGURATION = "configuration"
+# More would hold up the event loop; the next round has the rest.
+_AT_ONCE = 1000
 
 
-def has_target_families(settings: Settings) -> bool:
-    """Return whether the settings give any target labels or thresholds."""
-    return bool(settings.thresholds) or any(one.labels or one.target_labels for one in settings.accounts)
+@dataclass(slots=True, eq=False)
+class TargetFamilies:
+    """Serves what the settings say of the targets that are polled here, by the present names of these."""
+
+    registry: Registry
+    store: Store
+    telemetry: Telemetry
+    _settings: Settings | None = None
+    # The targets whose labels and thresholds are served, as they were then; None if they are to be served again.
+    _served: dict[TargetKey, Target | None] = field(default_factory=dict)
+
+    def show(self, settings: Settings) -> None:
+        """Serve what is new, and end what is gone; one round."""
+        if settings is not self._settings:
+            self._settings, self._served = settings, dict.fromkeys(self._served)
+        is_any = settings.thresholds or any(one.labels or one.target_labels for one in settings.accounts)
+        polled = self.registry.by_key if is_any else {}
+        gone = [key for key in self._served if key not in polled]
+        for key in gone:
+            self._serve(key, ())
+            del self._served[key]
+        changed = [target for target in polled.values() if self._served.get(target.key) is not target]
+        for target in changed[:_AT_ONCE]:
+            self._serve(target.key, _families(settings, target))
+            self._served[target.key] = target
+        self._show_budgets(settings)
+
+    def _serve(self, key: TargetKey, families: tuple[Family, ...]) -> None:
+        self.store.change(PollKey(key, _CONFIGURATION), families, (TARGET_LABELS.name, ALERT_THRESHOLD.name))
+
+    def _show_budgets(self, settings: Settings) -> None:
+        """Serve the budget of each script that is polled here, and which configured budgets belong to no such script.
+
+        A shard does not see the scripts of others: a budget has no script if that is so in all shards.
+        """
+        served, unmatched = dict[tuple[str, str, str], float](), dict[tuple[str, str], bool]()
+        for account in settings.accounts:
+            budgets, matched = account.scripts.monthly_budget_dollars, set[str]()
+            scripts = self.registry.polled(account.name, "script").values()
+            for script in scripts:
+                # The name is the last one: it has priority over the id.
+                for word in (script.id, script.name):
+                    if word in budgets:
+                        matched.add(word)
+                        served[account.name, script.id, script.name] = budgets[word]
+            # Only where all scripts are known: listed completely, or each named by the configuration.
+            if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
+                unmatched |= {(account.name, word): word not in matched for word in budgets}
+        self.telemetry.show(self.telemetry.script_budget, served)
+        self.telemetry.show(self.telemetry.script_budget_unmatched, unmatched)
 
 
-def target_families(settings: Settings, target: Target) -> tuple[Family, ...]:
+def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
     """Return the families of a target of an account, by its present name; of several settings the first counts."""
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:
