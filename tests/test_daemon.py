@@ -425,7 +425,7 @@ async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_w
     first = next(iter(scripts.scripts))
     name, by_id = scripts.scripts.name(first), scripts.add_script("by-id")
     both = (first, scripts.add_script(name))
-    budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, {by_id}: 7, gone: 5}}}}}}}}\n    budget:"
+    budgets = f"scripts: {{{{monthly_budget_dollars: {{{{{name}: 20, {by_id}: 7, by-id: 6, gone: 5}}}}}}}}\n    budget:"
     configured.write(FILE.replace("budget:", budgets))
     family, unmatched = "edge_script_monthly_budget_dollars", "edge_exporter_script_budget_unmatched"
 
@@ -435,9 +435,9 @@ async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_w
                 pass
 
     async with configured.daemon() as (daemon, client):
-        await until_budgets(daemon, client, {_budget(by_id, "by-id"): 7} | {_budget(one, name): 20 for one in both})
-        for missing in ({"gone"}, {"gone", name}):
-            found = {script: float(script in missing) for script in (name, str(by_id), "gone")}
+        await until_budgets(daemon, client, {_budget(by_id, "by-id"): 6} | {_budget(one, name): 20 for one in both})
+        for missing in ({"gone"}, {"gone", "by-id", name}):
+            found = {script: float(script in missing) for script in (name, str(by_id), "by-id", "gone")}
             expected = {f'{unmatched}{{account="main",script="{script}"}}': count for script, count in found.items()}
             assert await scraped(daemon, client, unmatched) == expected
             for one in (*both, by_id):

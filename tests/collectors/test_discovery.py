@@ -77,7 +77,7 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "a search that fails spoils no other list": (BOTH, [FAULT, zones(3)]),
     "a list of zones that fails spoils no other": (BOTH, [FOUND, FAULT]),
     "of two failures the first is told": (BOTH, [FAULT, LIMITED]),
-    "a plan without shield has an incomplete list": ((SHIELD_ZONES,), [NO_LIMITS]),
+    "a plan without shield has an incomplete list": (BOTH, [FOUND, NO_LIMITS]),
     "names of configured ids alone": ((NAMES,), [FOUND]),
     "names of shield zones, too": ((NAMES, "shield_zone"), [FOUND, zones(3)]),
     "names, and zones that are listed": ((NAMES, "shield_zone", *LIMITS), [zones(3), FOUND, limits(55)]),

@@ -42,6 +42,15 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
         assert ids(made) == ["101", "105"], "a name that is left out stays"
 
 
+def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> None:
+    made, zone = registry(DISCOVERING), Target("main", "dns_zone", "101")
+    made.apply("main", zones(""))
+    assert made.learn(zone, "learnt").name == "learnt"
+    for listed, known in ((zones(""), "learnt"), (zones("listed"), "listed"), (zones(), "listed"), (zones(), "")):
+        made.apply("main", listed)
+        assert (made.name_of(zone.key), "".join(one.name for one in made.targets("dns_zone"))) == (known, known)
+
+
 def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     fixed = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
     # Of four shards, shield zone 3 belongs to the third and shield zone 4 to the second.
