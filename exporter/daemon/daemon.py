@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from prometheus_client import CollectorRegistry
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
 from exporter import __version__
@@ -21,12 +21,13 @@ from exporter.daemon.machine import REAL, Machine, Server
 from exporter.daemon.spare import prove
 from exporter.daemon.tasks import Tasks
 from exporter.daemon.work import Work
+from exporter.http_server.protocol import HeaderLines, ReadyAnswer
 from exporter.log import configure, logger
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError
-from exporter.web.app import create_app
+from exporter.web.app import Application, create_app
 from exporter.web.parts import Process
 from exporter.wiring.state_storage import postgres_storage
 
@@ -62,7 +63,7 @@ class Daemon:
     grown: Callable[[], None]
     database: "PostgresStorage | None" = None
     work: Work = field(init=False)
-    _app: ASGIApp = field(init=False)
+    _app: Application = field(init=False)
     _tasks: Tasks = field(init=False)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
     # Of one thread each. For answers, this limits the memory: a parsed one may take many times its size.
@@ -114,12 +115,15 @@ class Daemon:
             await server.stop()
             raise
         prefix = settings.web.route_prefix
-        await server.start(daemon._serve, prefix)
+        await server.start(daemon._serve, prefix, daemon._ready)
         daemon._log.info("serving", url=server.url + prefix.rstrip("/") + "/metrics")
         return daemon
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
+
+    def _ready(self, url: bytes, headers: HeaderLines) -> ReadyAnswer | None:
+        return self._app.ready(url, headers)
 
     async def _begin(self) -> None:
         """Work for the configured shard, or look for a free one of the state database in rounds."""

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from exporter.blocking import Executors, one_thread
 from exporter.clock import SYSTEM, Clocks
+from exporter.http_server.protocol import NOTHING_READY, Ready
 from exporter.platform.http.connector import Connector, connector
 from exporter.settings.service import WebSettings
 from exporter.web.server import WebServer
@@ -25,8 +26,8 @@ class Server(Protocol):
     def leave_room(self, outgoing: int) -> None:
         """Leave room for this number of outgoing connections."""
 
-    async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
-        """Serve an application."""
+    async def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
+        """Serve an application, and the answers that are ready."""
 
     async def reload(self) -> None:
         """Take over changes of the server's own configuration."""

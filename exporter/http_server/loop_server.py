@@ -10,7 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.connections import Acceptor, Connections, listening_on
-from exporter.http_server.protocol import TimeLimitedProtocol
+from exporter.http_server.protocol import NOTHING_READY, Ready, TimeLimitedProtocol
 
 BACKLOG = 1024
 KEEPALIVE_SECONDS = 75
@@ -48,7 +48,7 @@ class LoopServer(uvicorn.Server):
         app: the application.
         connections: the open connections and their limit.
         tls: returns the TLS context of the next connection; None for plain HTTP.
-        has_lifespan: whether the application handles the start and the end of the server.
+        ready: returns the answers that need no application.
         has_date: whether the server adds a `Date` header.
     """
 
@@ -57,8 +57,8 @@ class LoopServer(uvicorn.Server):
         app: ASGIApp,
         connections: Connections,
         tls: Callable[[], ssl.SSLContext] | None = None,
+        ready: Ready = NOTHING_READY,
         *,
-        has_lifespan: bool = False,
         has_date: bool = True,
     ) -> None:
         config = uvicorn.Config(
@@ -72,23 +72,22 @@ class LoopServer(uvicorn.Server):
             # At `warning`, uvicorn logs a line for each invalid request, so that any client could fill a disk.
             log_level="error",
             ws="none",
-            lifespan="on" if has_lifespan else "off",
+            lifespan="off",
             timeout_keep_alive=KEEPALIVE_SECONDS,
         )
         super().__init__(config)
         self._app = app
         self._connections = connections
         self._tls = tls
+        self._ready = ready
         self._acceptor: Acceptor | None = None
         self._ticking: asyncio.Task[None] | None = None
 
     async def start(self, bound: socket.socket) -> None:
         """Serve on the socket of `bind`, which `stop` closes; requests are answered when this returns."""
         self.config.load()
-        self.lifespan = self.config.lifespan_class(self.config)
-        await self.lifespan.startup()
-        state = (self.config, self.server_state, self.lifespan.state, self._connections)
-        acceptor = Acceptor(bound, partial(TimeLimitedProtocol, *state), self._connections, self._tls)
+        protocol = partial(TimeLimitedProtocol, self.config, self.server_state, self._connections, self._ready)
+        acceptor = Acceptor(bound, protocol, self._connections, self._tls)
         acceptor.start()
         self._acceptor = acceptor
         self._ticking = asyncio.create_task(self._keep_date(), name="web")
@@ -119,7 +118,6 @@ class LoopServer(uvicorn.Server):
             task.cancel()
         self._ticking.cancel()
         await asyncio.gather(self._ticking, *state.tasks, return_exceptions=True)
-        await self.lifespan.shutdown()
 
     def connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
         """Return the connection of a client's address; None if it has ended."""

@@ -1,8 +1,5 @@
 """The sandbox as an ASGI application, and its HTTP server, which runs inside the loop that starts it."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -22,19 +19,12 @@ SHARE_OF_FILES = 4
 def create_app(world: World, faults: Faults | None = None) -> FastAPI:
     """Build the application that serves a world; it holds both as `state.world` and `state.faults`."""
     scripted = Faults() if faults is None else faults
-
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        yield
-        world.close()
-
     app = FastAPI(
         title="Edge platform sandbox",
         version="1.0.0",
         routes=[*OPERATIONS, *database_endpoint.ROUTES, *undocumented.OPERATIONS, *control.ROUTES],
         middleware=[Middleware(FaultGate, scripted, world.clock)],
         exception_handlers={RequestError: control.refuse},
-        lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         # The platform does not redirect a path with an extra slash.
@@ -76,7 +66,7 @@ class SandboxServer:
         connections = Connections()
         connections.allow(file_limit() // SHARE_OF_FILES)
         # The application gives each answer the date of its own clock.
-        self._server = LoopServer(self._app, connections, has_lifespan=True, has_date=False)
+        self._server = LoopServer(self._app, connections, has_date=False)
         self._app.state.connection = self._server.connection
         await self._server.start(bound)
 
@@ -85,3 +75,4 @@ class SandboxServer:
         if self._server is not None:
             server, self._server = self._server, None
             await server.stop(answer_seconds=0.0)
+            self._app.state.world.close()

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.assets.shipped import AssetError, shipped
+from exporter.http_server.protocol import HeaderLines, ReadyAnswer
 from exporter.web.api import API, encode, explain
 from exporter.web.headers import PAGE_POLICY, with_headers
 from exporter.web.health import health
@@ -37,6 +38,26 @@ GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _READING = frozenset({"GET", "HEAD"})
 _BODY = frozenset({"content-length", "transfer-encoding"})
+
+
+class Application:
+    """Serves all endpoints below a prefix. A scrape goes without routing and the middleware of the pages."""
+
+    def __init__(self, prefix: str, metrics: MetricsEndpoint, pages: ASGIApp) -> None:
+        self._path = f"{prefix}/metrics"
+        self._url = self._path.encode()
+        self._metrics, self._pages = metrics, pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["path"] == self._path and scope["method"] in _READING:
+            await self._metrics(scope, receive, send)
+        else:
+            await self._pages(scope, receive, with_headers(send))
+
+    def ready(self, url: bytes, headers: HeaderLines) -> ReadyAnswer | None:
+        """Implement `exporter.http_server.protocol.Ready`."""
+        return self._metrics.ready(headers) if url == self._url else None
 
 
 class _Endpoints:
@@ -134,7 +155,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
-def create_app(parts: Parts, reload: Reload, *, route_prefix: str = "/") -> ASGIApp:
+def create_app(parts: Parts, reload: Reload, *, route_prefix: str = "/") -> Application:
     """Build the application that serves all endpoints below a prefix."""
     metrics = MetricsEndpoint(parts)
     endpoints = _Endpoints(parts, reload)
@@ -163,13 +184,4 @@ def create_app(parts: Parts, reload: Reload, *, route_prefix: str = "/") -> ASGI
     app = Starlette(routes=routes, middleware=[GZIP], exception_handlers=handlers)
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        # A scrape goes without routing and the middleware of the pages.
-        is_scrape = scope["type"] == "http" and scope["path"] == f"{prefix}/metrics" and scope["method"] in _READING
-        if is_scrape:
-            await metrics(scope, receive, send)
-        else:
-            await app(scope, receive, with_headers(send))
-
-    return serve
+    return Application(prefix, metrics, app)

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.segments import pieces_of
+from exporter.http_server.protocol import HeaderLines, ReadyAnswer
 from exporter.web.headers import ALWAYS, accepted, with_headers
 from exporter.web.parts import Parts
 from exporter.web.targets import not_polled
@@ -22,6 +23,8 @@ MOST_QUOTED = 100
 STRETCH_PIECES = 4
 EVERYTHING = Filter()
 MOST_REMEMBERED = 64
+# A client that takes nothing keeps as much in memory.
+LARGEST_AT_ONCE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,14 @@ class MetricsEndpoint:
         else:
             selected = await self.select(wanted, form, gzip=gzip)
             await _send(send, form, pieces_of([selected]), len(selected), gzip=gzip)
+
+    def ready(self, headers: HeaderLines) -> ReadyAnswer | None:
+        """Return the answer to a scrape of everything if it is compressed, not large, and may have counters."""
+        form, gzip = accepted(headers)
+        body = self.parts.renderer.current.bodies[form]
+        if gzip and body.packed_size <= LARGEST_AT_ONCE and self.parts.ledger.may_serve():
+            return _headers(form, body.packed_size, gzip=True), body.packed
+        return None
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, without counters that may not be served now."""

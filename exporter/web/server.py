@@ -7,6 +7,7 @@ from starlette.types import ASGIApp
 from exporter.blocking import Executors, blocking, one_thread
 from exporter.http_server.connections import LEAST_CONNECTIONS, Connections, file_limit
 from exporter.http_server.loop_server import LoopServer, bind
+from exporter.http_server.protocol import NOTHING_READY, Ready
 from exporter.log import logger
 from exporter.web.auth.access import AccessControl
 from exporter.web.auth.tls import ServerTls
@@ -62,13 +63,19 @@ class WebServer:
             logger().warning("the limit of open files is low, raise it (ulimit -n)", limit=files, needed=needed)
         self._connections.allow(room)
 
-    async def start(self, app: ASGIApp, route_prefix: str = "/") -> None:
-        """Serve an application; requests are answered when this returns."""
-        self._access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
+    async def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
+        """Serve an application and the answers that are ready; requests are answered when this returns."""
+        access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
         if (settings := self._config.tls()) is not None:
             self._tls = ServerTls(settings, self._files)
         _report(self._config)
-        self._server = LoopServer(self._access, self._connections, None if self._tls is None else self._tls.latest)
+        self._access = access
+        self._server = LoopServer(
+            access,
+            self._connections,
+            None if self._tls is None else self._tls.latest,
+            lambda url, headers: ready(url, headers) if access.is_open else None,
+        )
         await self._server.start(self._socket)
 
     async def reload(self) -> None:

@@ -16,11 +16,18 @@ from structlog.testing import capture_logs
 
 from exporter.http_server.connections import Connections
 from exporter.http_server.loop_server import STEP, LoopServer, bind
-from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, TimeLimitedProtocol
+from exporter.http_server.protocol import (
+    LARGEST_HEAD,
+    REQUEST_SECONDS,
+    HeaderLines,
+    ReadyAnswer,
+    TimeLimitedProtocol,
+)
 from tests.waiting import PATIENCE, until
 
 PIECE = bytes(1024 * 1024)
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
+READY = REQUEST.replace(b"/", b"/ready", 1)
 
 
 async def unread(send: Send) -> None:
@@ -46,11 +53,17 @@ async def named(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse(text)(scope, receive, send)
 
 
+def ready(url: bytes, _headers: HeaderLines) -> ReadyAnswer | None:
+    """Answer /ready and /large at once, and nothing else."""
+    pieces = {b"/ready": (b"re", b"ady"), b"/large": (PIECE,)}.get(url, ())
+    return ([(b"content-length", b"%d" % sum(map(len, pieces)))], pieces) if pieces else None
+
+
 @asynccontextmanager
 async def serving(app: ASGIApp, limit: int = 100) -> AsyncIterator[tuple[LoopServer, int]]:
     """Run a server, and yield it with its port."""
     bound = bind("127.0.0.1", 0)
-    server = LoopServer(app, Connections(limit))
+    server = LoopServer(app, Connections(limit), ready=ready)
     port = bound.getsockname()[1]
     await server.start(bound)
     try:
@@ -238,6 +251,11 @@ EXCHANGES = {
         400,
         b"The head of the request is too large.",
     ),
+    "ready, for a client of HTTP/1.0": (
+        asking(b"/ready", b"Connection: keep-alive\r\n").replace(b"1.1", b"1.0"),
+        200,
+        b"/ready  here",
+    ),
     "a large head that is not too large": (
         asking(more=b"X: %s\r\nConnection: close\r\n" % LONG[:16_000]),
         200,
@@ -266,6 +284,7 @@ POST = b"POST /unread HTTP/1.1\r\nHost: here\r\n"
 # What a connection sends, and how many answers come until it is closed, each with this end.
 CONNECTIONS = {
     "one after another": (REQUEST + asking(), 2, b"/  here"),
+    "ready ones first": (READY + READY[:-2] + b"Content-Length: 3\r\n\r\nabc" + asking(), 3, b"/  here"),
     "an upgrade": (asking(more=b"Connection: Upgrade, close\r\nUpgrade: h2c\r\n"), 1, b"/  here"),
     "a long body": (POST + b"Content-Length: 10000000000\r\n\r\n" + b"x" * 100_000, 1, b"unread"),
     "an endless body": (POST + b"Transfer-Encoding: chunked\r\n\r\nffffff\r\n" + b"x" * 100_000, 1, b"unread"),
@@ -281,6 +300,23 @@ async def test_requests_of_a_connection_are_answered_until_it_is_closed(sent: by
         answer = await reader.read()
         writer.close()
     assert (answer.count(b"HTTP/1.1 200 OK\r\n"), answer.endswith(end)) == (answers, True)
+
+
+async def test_a_ready_answer_waits_for_the_one_before() -> None:
+    async with serving(named) as (_, port), asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(REQUEST + READY)
+        assert b"/  here" in await reader.readuntil(b"/ready  here")
+        writer.close()
+
+
+async def test_ready_answers_are_not_kept_for_a_client_that_takes_none() -> None:
+    async with serving(named) as (server, port):
+        client = await sent(port, REQUEST.replace(b"/", b"/large", 1) * 100)
+        await until(lambda: server.server_state.total_requests)
+        await turns()
+        assert server.server_state.total_requests < 20
+        client.close()
 
 
 @dataclass

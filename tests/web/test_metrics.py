@@ -1,13 +1,14 @@
 """`/metrics`, through a client."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import httpx
 import pytest
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from exporter.collectors.catalogue import families
 from exporter.collectors.collector import Outcome
@@ -15,11 +16,13 @@ from exporter.exposition.exposition import Format
 from exporter.metric import Family, Sample
 from exporter.targets.selection import Selection
 from exporter.web.metrics import MOST_VALUES, STRETCH_PIECES
+from exporter.web.server import WebServer
 from tests.web.view_setup import STATISTICS, ViewSetup, view_setup, zone
 
 INFOS = {info.name: info for info in families()}
 PARTS, TOTAL = INFOS["edge_dns_window_record_queries"], INFOS["edge_dns_queries_total"]
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"
+DATE = re.compile(rb"date: [^\r]*\r\n")
 SCRAPE = {"type": "http", "method": "GET", "path": "/metrics", "headers": [], "query_string": b""}
 
 
@@ -145,6 +148,40 @@ async def test_counters_are_left_out_while_another_exporter_may_count(form: Form
     assert "edge_dns_queries" not in meanwhile
     assert ("edge_dns_window_record_queries{" in meanwhile) == ("edge_dns_window_record_queries{" in before)
     assert after == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "encoding", "may_serve", "of_application"),
+    [
+        ("GET", "/metrics", "gzip", True, 1),
+        ("GET", "/metrics", "gzip", False, 2),
+        ("GET", "/metrics", "identity", True, 2),
+        ("GET", "/metrics?name[]=edge_dns_queries_total", "gzip", True, 2),
+        ("HEAD", "/metrics", "gzip", True, 2),
+        ("GET", "/static/icon.svg", "gzip", True, 2),
+    ],
+)
+async def test_a_ready_answer_is_what_the_application_gives(
+    method: str, path: str, encoding: str, of_application: int, *, may_serve: bool
+) -> None:
+    reached = list[str]()
+    async with site(may_serve=lambda: may_serve) as small:
+        app = small.setup.app("/edge")
+
+        async def noting(scope: Scope, receive: Receive, send: Send) -> None:
+            reached.append(scope["path"])
+            await app(scope, receive, send)
+
+        server = WebServer("127.0.0.1", 0, None)
+        await server.start(noting, "/edge", app.ready)
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        kept = f"{method} /edge{path} HTTP/1.1\r\nAccept-Encoding: {encoding}\r\n"
+        writer.write(f"{kept}\r\n{kept}Connection: close\r\n\r\n".encode())
+        first, last = DATE.sub(b"", await reader.read()).split(b"HTTP/1.1 200 OK\r\n")[1:]
+        writer.close()
+        await server.stop()
+    assert last.replace(b"connection: close\r\n", b"") == first
+    assert len(reached) == of_application
 
 
 async def test_counters_are_left_out_where_the_session_ends_while_a_part_is_rendered() -> None:

@@ -26,7 +26,7 @@ from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target
 from exporter.telemetry import Telemetry
-from exporter.web.app import create_app
+from exporter.web.app import Application, create_app
 from exporter.web.parts import Parts, Process, Round
 from exporter.web.server import WebServer
 from exporter.web.status import status_of
@@ -143,7 +143,7 @@ class ViewSetup:
         parts = (self.store, self.registry, schedule, ledger, self.renderer)
         return Parts(process, *parts, explainer, clocks, version="1.2.3")
 
-    def app(self, prefix: str = "/", parts: Parts | None = None) -> ASGIApp:
+    def app(self, prefix: str = "/", parts: Parts | None = None) -> Application:
         """Return the application that serves the endpoints."""
         return create_app(parts or self.parts(), self.reload, route_prefix=prefix)
 

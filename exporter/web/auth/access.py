@@ -53,6 +53,11 @@ class AccessControl:
         tls = config.tls_server_config
         self._needs_certificate = tls is not None and tls.client_auth_type == "RequireAndVerifyClientCert"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether requests that read are admitted without a password, and answers get no headers."""
+        return not self._hashes and not self._headers
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve or refuse a request."""
         answer = await self._refusal(scope) or self._app

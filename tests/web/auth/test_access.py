@@ -226,9 +226,9 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     path = tmp_path / "web.yml"
     tls = "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
     headers = "http_server_config: {headers: {X-Content-Type-Options: nosniff}}\n"
-    path.write_text(f"{tls}{headers}basic_auth_users: {{prometheus: {HASH}}}\n")
+    path.write_text(f"{tls}basic_auth_users: {{prometheus: {HASH}}}\n")
     server = WebServer("127.0.0.1", 0, path)
-    await server.start(served())
+    await server.start(served(), ready=lambda _url, _headers: ([(b"content-length", b"0")], ()))
     url = server.url.replace("127.0.0.1", "localhost")
     try:
         async with httpx.AsyncClient(verify=authority.client(), base_url=url, trust_env=False) as client:
@@ -239,11 +239,12 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
             with pytest.raises(ConfigurationError):
                 await server.reload()
             kept = await client.get("/metrics")
-            path.write_text(tls)
+            path.write_text(tls + headers)
             await server.reload()
             opened = await client.get("/metrics")
             path.write_text(tls.replace("}", ", max_version: TLS12}"))
             await server.reload()
+            ready = await client.get("/metrics")
             _, writer = await asyncio.open_connection(
                 "127.0.0.1", server.port, ssl=authority.client(), server_hostname="localhost"
             )
@@ -257,7 +258,8 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     assert (url[:8], version) == ("https://", "TLSv1.2")
     statuses = [response.status_code for response in (healthy, refused, answered, kept, opened)]
     assert statuses == [200, 401, 200, 401, 200]
-    assert answered.headers["x-content-type-options"] == "nosniff"
+    assert opened.headers["x-content-type-options"] == "nosniff"
+    assert (bool(opened.content), ready.content) == (True, b"")
     assert [log["event"] for log in logs] == [
         "only a restart switches TLS on or off",
         "a key of the web configuration has no effect",
