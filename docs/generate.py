@@ -86,9 +86,9 @@ def configuration() -> str:
         "Generated from the code. [edge-exporter.yml](../deploy/edge-exporter.yml) is the same as a commented file,",
         "which `edge-exporter assets configuration DIR` writes.",
         "Flags win over variables, and variables over the file, which `--config` or the variable",
-        f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable is set in the file only. A key that does not",
-        "exist and a value that is wrong are refused with their line, all of them at once; then keys of a section that",
-        "do not fit each other, and names that are used twice or refer to nothing.",
+        f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable can only be set in the file. Unknown keys and",
+        "wrong values are refused, all at once and with their lines. If there are none, keys that conflict with each",
+        "other are refused, and names that are used twice or refer to nothing.",
         "",
         "Durations are written `30s`, `5m`, `1h30m` or `1d`.",
     ]
