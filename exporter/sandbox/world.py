@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from exporter.sandbox.databases import Database
 from exporter.sandbox.dns_zones import DnsZones
 from exporter.sandbox.edge_scripts import Scripts
 from exporter.sandbox.images import Images
@@ -13,7 +14,6 @@ from exporter.sandbox.record_scans import RecordScans
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import seed as seeded
 from exporter.sandbox.shield_zone_list import ShieldZones
-from exporter.sandbox.streams import Database
 from exporter.sandbox.world_clock import WorldClock
 
 DATABASES: Final = ("orders", "billing")
