@@ -34,9 +34,8 @@ _SELECTIONS = frozenset(
         "queries",
     }
 )
-# Tolerance for a late poll: a part of its interval, and the time between two ticks of the schedule.
-UP_SLACK = 1.5
-UP_UNEVENNESS = 1.0
+# An account is up for this many intervals after an authenticated answer: a poll may be late.
+UP_INTERVALS = 1.5
 
 
 class AccountObserver(Observer):
@@ -50,7 +49,6 @@ class AccountObserver(Observer):
 
     Attributes:
         authenticated: the time of the last authenticated answer, on that clock; None if there was none.
-        failed: the time of the last refused or unanswered call, on that clock; None if there was none.
     """
 
     def __init__(
@@ -62,7 +60,6 @@ class AccountObserver(Observer):
         self._series: Callable[..., Any] = cache(lambda family, *labels: family.labels(account, *labels))
         self._clock = clock
         self.authenticated: float | None = None
-        self.failed: float | None = None
 
     def is_up(self, interval: float, timeout: float) -> bool:
         """Return whether an authenticated answer came within an interval.
@@ -71,12 +68,8 @@ class AccountObserver(Observer):
             interval: seconds between two polls.
             timeout: seconds that an answer may take.
         """
-        if self.authenticated is None:
-            return False
-        # A slow answer may take its timeout; after a refused or lost call, only the tolerance for a late poll is added.
-        is_failing = self.failed is not None and self.failed > self.authenticated
-        patience = min(timeout, interval + UP_UNEVENNESS) if is_failing else timeout
-        return self._clock() - self.authenticated <= interval * UP_SLACK + patience
+        last = self.authenticated
+        return last is not None and self._clock() - last <= interval * UP_INTERVALS + timeout
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """Count an attempt of a call, its duration and, if it failed, its reason."""
@@ -84,9 +77,6 @@ class AccountObserver(Observer):
         self._series(self._telemetry.durations, operation).observe(seconds)
         if reason is not None:
             self._series(self._telemetry.failures, operation, reason).inc()
-            # A fault of one resource does not mean that the account is down.
-            if not code.startswith(("2", "404")):
-                self.failed = self._clock()
         elif code.startswith("2"):
             self.authenticated = self._clock()
             if self._time is not None and self._time.offset is not None:
