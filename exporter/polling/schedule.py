@@ -130,21 +130,13 @@ class Schedule:
         Those that are the same objects go on. The targets of all others, and of accounts whose key is refused, are
         polled at once, as new ones are.
         """
-        same_plans = {name for name, plan in plans.items() if self.plans.get(name) is plan}
-        same_accounts = {
+        self._due = {name: due for name, due in self._due.items() if plans.get(name) is self.plans[name]}
+        self._forget(
             name
-            for name, account in accounts.items()
-            if self.accounts.get(name) is account and not account.client.credential.is_refused()
-        }
-        self.plans, self.accounts, self._taken_from = plans, accounts, None
-        self._discovered &= same_accounts
-        self._due = {
-            name: {key: entry for key, entry in entries.items() if entry.target.client_name in same_accounts}
-            for name, entries in self._due.items()
-            if name in same_plans
-        }
-        self._heaps = {name: heap for name, heap in self._heaps.items() if name in same_accounts}
-        self._unnamed = {name: keys for name, keys in self._unnamed.items() if name in same_accounts}
+            for name, account in self.accounts.items()
+            if accounts.get(name) is not account or account.client.credential.is_refused()
+        )
+        self.plans, self.accounts = plans, accounts
         for key, due in list(self.running.items()):
             if due.task is not None and not self.is_in_force(due):
                 due.task.cancel()
@@ -152,6 +144,17 @@ class Schedule:
         for name in plans:
             # The series starts at 0, so that its first event is an increase.
             self._telemetry.missed.labels(name)
+
+    def _forget(self, accounts: Iterable[str]) -> None:
+        """Let the next refresh take the targets of these accounts as new ones, which are polled at once."""
+        names, self._taken_from = set(accounts), None
+        self._discovered -= names
+        for name in names:
+            self._heaps.pop(name, None)
+            self._unnamed.pop(name, None)
+        for collector, entries in self._due.items():
+            kept = {key: entry for key, entry in entries.items() if entry.target.client_name not in names}
+            self._due[collector] = kept
 
     def is_in_force(self, due: RunningPoll) -> bool:
         """Return whether the plan and the account with which a poll began are still those in use."""
@@ -255,16 +258,11 @@ class Schedule:
 
     def _compare_keys(self) -> None:
         """Poll the targets of accounts as new ones whose key was refused and has been replaced."""
-        for name, account in self.accounts.items():
-            if account.client.credential.take_renewal():
-                self._log.info("key has changed, polling at once", account=name)
-                # A refused discovery has supplied no names.
-                self._discovered.discard(name)
-                self._unnamed.pop(name, None)
-                self._taken_from = None
-                for entry in [entry for entries in self._due.values() for entry in entries.values()]:
-                    if entry.target.client_name == name:
-                        del self._due[entry.collector][entry.target.key]
+        renewed = [name for name, account in self.accounts.items() if account.client.credential.take_renewal()]
+        for name in renewed:
+            self._log.info("key has changed, polling at once", account=name)
+        if renewed:
+            self._forget(renewed)
 
     def _take_targets(self) -> None:
         """Take over the targets if they have changed; due times are kept, and new targets are polled soon."""
