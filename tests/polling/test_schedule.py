@@ -310,6 +310,18 @@ async def test_a_shield_zone_list_is_polled_with_its_names_while_rate_limits_are
         assert parts.schedule.all_discovered()
 
 
+@pytest.mark.parametrize(("discover", "shown"), [(True, {"1", "2", "3", "99"}), (False, {"1"})])
+async def test_a_zone_of_the_list_is_shown_before_a_discovery_finds_it_where_zones_are_discovered(
+    *, discover: bool, shown: set[str]
+) -> None:
+    listed = '{"data": [{"shieldZoneId": 1}, {"shieldZoneId": 99}], "page": {"totalCount": 2}}'
+    account, rarely = {"shield_zones": {"discover": discover, "ids": [1]}}, {"discovery": {"interval": "1d"}}
+    async with exporter_parts(account=account, collectors=rarely, world=world()) as parts:
+        parts.faults.add({"kind": "status", "status": 200, "body": listed, "path": "/shield/shield-zones"})
+        await parts.turn(451)
+        assert {zone for *_, zone in parts.samples("edge_shield_zone_info")} == shown
+
+
 async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collector_polls_it_first() -> None:
     small = world()
     async with exporter_parts(account=DNS_ONLY, collectors={"discovery": {"interval": 60}}, world=small) as parts:
@@ -596,15 +608,24 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
         assert len(parts.samples("edge_dns_window_queries")) == 40
 
 
-async def test_a_failure_after_values_expired_without_a_poll_is_logged_as_a_beginning() -> None:
+@pytest.mark.parametrize(
+    ("event", "fault"),
+    [
+        ("target fails", {"status": 500}),
+        ("not available", {"status": 404, "body": '{"errorKey": "invalid_plan_type.x", "message": "no"}'}),
+    ],
+)
+async def test_a_failure_after_values_expired_without_a_poll_is_logged_as_a_beginning(
+    event: str, fault: dict[str, Any]
+) -> None:
     async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(1)) as parts:
         parts.clock.now += 3600
         assert [status.target.id for status in parts.store.expire() if status.collector == "dns_statistics"] == ["101"]
-        parts.faults.add({"path": "/dnszone/101/statistics", "kind": "status", "status": 500})
+        parts.faults.add({"path": "/dnszone/101/statistics", "kind": "status", **fault})
         with capture_logs() as logs:
             for _ in range(3):
                 await parts.turn(900)
-        assert [line["target"] for line in logs if line["event"] == "target fails"] == ["dns_zone/101"]
+        assert [line["target"] for line in logs if line["event"] == event] == ["dns_zone/101"]
 
 
 async def test_a_list_that_fails_for_the_account_of_another_shard_is_logged_once() -> None:

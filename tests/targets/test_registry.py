@@ -1,5 +1,7 @@
 """The registry of targets."""
 
+from dataclasses import replace
+
 from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
@@ -49,6 +51,10 @@ def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> N
     for listed, known in ((zones(""), "learnt"), (zones("listed"), "listed"), (zones(), "listed"), (zones(), "")):
         made.apply("main", listed)
         assert (made.name_of(zone.key), "".join(one.name for one in made.targets("dns_zone"))) == (known, known)
+    configured = registry(replace(DISCOVERING, fixed=(zone,)))
+    for listed in (zones("listed"), zones(), zones()):
+        configured.apply("main", listed)
+    assert [target.name for target in configured.targets("dns_zone")] == ["listed"]
 
 
 def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:

@@ -149,7 +149,8 @@ async def test_an_empty_answer_needs_a_complete_list(listing: str, answer: objec
 
 async def test_the_kinds_of_configured_lists_are_there_too_without_those_that_have_no_name() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
-        setup.registry.configure([Selection("main", "pull_zone", discover=True)])
+        setup.registry.configure([Selection("main", "pull_zone", discover=True), Selection("main", "dns_zone")])
+        assert (await client.get("/sd/dns_zone")).json() == [], "none is configured, and none is looked for"
         unknown = await client.get("/sd/pull_zone")
         setup.registry.apply("main", Inventory({"pull_zone": ResourceList((Resource("8"),), complete=True)}))
         assert (await client.get("/sd/pull_zone")).json() == []

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,7 @@ def call(
         address = address_of(called.url if isinstance(called, DatabaseSettings) else called.base_url, request)
         if request.operation.writes and not yes:
             what = f"{operation.name} on {called.name} changes something on the platform: {operation.help}"
-            body = _as_text(deepcopy(request.body))
+            body = _as_text(request.body)
             complain(f"{what}\n  {operation.method} {address}\n  {body}\nNothing was sent: --yes sends it.", MISUSE)
         secrets = [str(values[one.name]) for one in operation.parameters if one.secret]
         try:

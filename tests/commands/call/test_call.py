@@ -64,7 +64,7 @@ def test_a_secret_of_standard_input_is_sent_without_its_last_line_break(
     platform: Platform, environ: dict[str, str]
 ) -> None:
     words = ("script_add_secret", "--id=7", "--Name=TOKEN", "--Secret=-", "--yes")
-    assert invoke("call", *words, environ=environ, stdin="hunter2 with blanks \n").code == 0
+    assert invoke("call", *words, environ=environ, stdin="hunter2 with blanks \r\n").code == 0
     assert platform.last_body == {"Name": "TOKEN", "Secret": "hunter2 with blanks "}
 
 

@@ -121,6 +121,8 @@ def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
     words = ("explain", "--url", served.url, "--username", "ann", "--password-file", "-")
     assert invoke(*words, stdin="secret \n").code == 0
     assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann:secret "
+    ended = invoke("explain", "--url", served.url.replace("//", "//ann:secret@"))
+    assert (ended.code, "secret" in ended.err) == (2, False)
 
 
 def test_a_server_that_does_not_speak_http_is_named() -> None:
