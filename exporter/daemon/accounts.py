@@ -14,6 +14,7 @@ from exporter.platform.http.client import Observer
 from exporter.polling.pace import Account, Plan
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
+from exporter.targets.target import DATABASE_PREFIX
 from exporter.telemetry import Telemetry
 from exporter.wiring.clients import by_client_name, client_of
 
@@ -103,18 +104,20 @@ class Accounts:
         telemetry: where calls are counted.
         ledger: what is known of the platforms' times.
         machine: what clients take from the machine.
-        parsing: an executor for long answers.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
     """
 
     telemetry: Telemetry
     ledger: Ledger
     machine: Machine
-    parsing: Executor
     entries: Mapping[str, Account] = field(default_factory=dict)
-    _configured: Mapping[str, AccountSettings | DatabaseSettings] = field(default_factory=dict)
+    # Of one thread, which limits the memory: a parsed answer may take many times its size.
+    _parsing: Executor = field(init=False)
     _plans: Mapping[str, Plan] = field(default_factory=dict)
     _observers: dict[str, AccountObserver] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._parsing = self.machine.executors("answers")
 
     def build(self, settings: Settings) -> dict[str, Account]:
         """Create the accounts and databases of settings; where nothing changed that concerns a client, it is kept.
@@ -124,57 +127,52 @@ class Accounts:
         """
         built: dict[str, Account] = {}
         for name, configured in by_client_name(settings).items():
-            former = self._configured.get(name)
-            if former is not None and _of_client(former) == _of_client(configured):
-                built[name] = self.entries[name]
-            else:
-                time = self.ledger.platform_time(name)
-                own_time = time if isinstance(configured, AccountSettings) else None
-                clocks = self.machine.clocks
-                observer = self._observers.setdefault(
-                    name, AccountObserver(self.telemetry, name, clocks.monotonic, own_time)
-                )
-                client = client_of(
-                    configured,
-                    observer,
-                    settings.shard.total,
-                    clocks,
-                    platform_time=time,
-                    parsing=self.parsing,
-                    random_number=self.machine.random,
-                    executors=self.machine.executors,
-                    make_connector=self.machine.connector,
-                )
-                built[name] = Account.of(client)
+            former, of_client = self.entries.get(name), _of_client(configured)
+            is_same = former is not None and former.settings == of_client
+            built[name] = former if former is not None and is_same else self._account(name, of_client, settings)
         return built
 
-    def use(self, settings: Settings, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
-        """Replace the accounts by those that were built from these settings, and start their series."""
+    def _account(self, name: str, own: AccountSettings | DatabaseSettings, settings: Settings) -> Account:
+        machine, time = self.machine, None if _is_database(name) else self.ledger.platform_time(name)
+        observer = AccountObserver(self.telemetry, name, machine.clocks.monotonic, time)
+        client = client_of(
+            own,
+            self._observers.setdefault(name, observer),
+            settings.shard.total,
+            machine.clocks,
+            platform_time=time,
+            parsing=self._parsing,
+            random_number=machine.random,
+            executors=machine.executors,
+            make_connector=machine.connector,
+        )
+        return Account.of(client, own)
+
+    def use(self, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
+        """Replace the accounts by these, which were built, and start their series."""
         for name in entries.keys() & self.entries.keys():
             if entries[name] is not self.entries[name]:
                 # What was measured of a former client.
                 self.telemetry.capacity.remove_by_labels({"account": name})
                 self.telemetry.clock_offset.remove_by_labels({"account": name})
-        self.entries, self._configured, self._plans = entries, by_client_name(settings), plans
+        self.entries, self._plans = entries, plans
         collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
-        for name, configured in self._configured.items():
-            is_database = isinstance(configured, DatabaseSettings)
-            self.telemetry.declare_calls(name, [sql_over_http.PIPELINE.name] if is_database else operations)
-            if not is_database:
+        for name in entries:
+            self.telemetry.declare_calls(name, [sql_over_http.PIPELINE.name] if _is_database(name) else operations)
+            if not _is_database(name):
                 self.telemetry.throttled.labels(name)
 
     def _names(self) -> list[str]:
         """Return the names of the accounts, without the databases."""
-        return [name for name, configured in self._configured.items() if isinstance(configured, AccountSettings)]
+        return [name for name in self.entries if not _is_database(name)]
 
     def up(self) -> dict[str, bool]:
         """Return for each account whether it is up; databases are not included."""
+        own = {name: self.entries[name] for name in self._names()}
         return {
-            name: self._observers[name].is_up(
-                self.entries[name].pace.shortest(self._plans), self._configured[name].timeout
-            )
-            for name in self._names()
+            name: self._observers[name].is_up(account.pace.shortest(self._plans), account.client.timeout)
+            for name, account in own.items()
         }
 
     def is_authenticated(self) -> bool:
@@ -195,6 +193,10 @@ class Accounts:
         """Close all clients."""
         for account in self.entries.values():
             await account.client.aclose()
+
+
+def _is_database(name: str) -> bool:
+    return name.startswith(DATABASE_PREFIX)
 
 
 def _of_client(configured: AccountSettings | DatabaseSettings) -> AccountSettings | DatabaseSettings:

@@ -66,8 +66,6 @@ class Daemon:
     _app: Application = field(init=False)
     _tasks: Tasks = field(init=False)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # Of one thread each. For answers, this limits the memory: a parsed one may take many times its size.
-    _answers: Executor = field(init=False)
     _configuration: Executor = field(init=False)
     _started: float = field(init=False)
     _config_loaded: float = 0.0
@@ -80,8 +78,7 @@ class Daemon:
     def __post_init__(self) -> None:
         self._started = self.machine.clocks.wall()
         self._tasks = Tasks(self.telemetry.task_failures, self.machine.clocks)
-        executors = self.machine.executors
-        self._answers, self._configuration = executors("answers"), executors("configuration")
+        self._configuration = self.machine.executors("configuration")
 
     @classmethod
     async def start(
@@ -214,7 +211,6 @@ class Daemon:
             storage,
             self.telemetry,
             self.machine,
-            parsing=self._answers,
             process=self._process,
             grown=self.grown,
         )

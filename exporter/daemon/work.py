@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Executor
 from functools import partial
 
 from exporter.collectors import catalogue, discovery
@@ -51,7 +50,6 @@ class Work:
         shard: the shard that is polled.
         storage: stores the counters.
         machine: what it takes from its machine.
-        parsing: an executor for long answers.
         process: returns what the pages show of the process.
         grown: called when many long-lived objects were created or replaced.
 
@@ -77,7 +75,6 @@ class Work:
         telemetry: Telemetry,
         machine: Machine,
         *,
-        parsing: Executor,
         process: Callable[[], Process],
         grown: Callable[[], None],
     ) -> None:
@@ -105,7 +102,7 @@ class Work:
             clocks,
             self._failures,
         )
-        self.accounts = Accounts(telemetry, self.ledger, machine, parsing)
+        self.accounts = Accounts(telemetry, self.ledger, machine)
         self._target_families = TargetFamilies(self.registry, self.store, telemetry)
         exposition = Exposition(telemetry.registry, admits=settings.series.serves)
         thread = machine.executors("renderer")
@@ -197,7 +194,7 @@ class Work:
             self._telemetry.forget("collector", name)
         for target in self.registry.configure(selections_of(settings), addresses_of(settings)):
             self.store.remove(target)
-        self.accounts.use(settings, accounts, plans)
+        self.accounts.use(accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_counters(families)
         schedule.use(plans, accounts)

@@ -116,12 +116,13 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Account:
-    """An account or a database that is polled: its client and its pace."""
+    """An account or a database that is polled: its client, its pace, and the settings that its client was made of."""
 
     client: Client
     pace: Pace
+    settings: object = None
 
     @classmethod
-    def of(cls, client: Client) -> "Account":
+    def of(cls, client: Client, settings: object = None) -> "Account":
         """Return the account with the pace of a client's budget."""
-        return cls(client, Pace(client.rate_limiter.rate, client.rate_limiter.max_in_flight))
+        return cls(client, Pace(client.rate_limiter.rate, client.rate_limiter.max_in_flight), settings)

@@ -7,7 +7,6 @@ from typing import NamedTuple, NoReturn
 from prometheus_client import CollectorRegistry
 
 from exporter import __version__
-from exporter.blocking import one_thread
 from exporter.counters.storage import MemoryStorage
 from exporter.daemon.machine import REAL
 from exporter.daemon.work import Work
@@ -69,7 +68,6 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
         MemoryStorage(),
         telemetry,
         REAL,
-        parsing=one_thread("answers"),
         process=_serves_no_pages,
         grown=lambda: None,
     )
