@@ -52,9 +52,18 @@ def test_a_time_is_accepted(steps: list[Step]) -> None:
         monotonic.now += passed
         accepted.append(time.read(at(date)))
     assert accepted == [at(expected) for _, _, expected in steps]
+    # The offset is that of the last date, whether it was accepted or not.
+    offsets = (
+        date - sum(one for one, *_ in steps[: place + 1])
+        for place, (_, date, _) in enumerate(steps)
+        if date is not None
+    )
+    assert time.offset == [None, *offsets][-1]
 
 
 def test_what_was_accepted_continues_after_a_restart() -> None:
     time = PlatformTime(Clocks(NOON.timestamp, FakeClock(100.0 * DAY)))
     time.restore(NOON.timestamp() + AHEAD)
     assert time.read(at(AHEAD + 23 * 3600)) == at(AHEAD + 23 * 3600)
+    time.restore(NOON.timestamp())
+    assert time.read(None) == at(AHEAD + 23 * 3600), "another exporter's row is older"

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +78,14 @@ def test_text_that_a_terminal_shows_is_left_alone() -> None:
     logger().info("target fails", name="bücher.example")
     assert not plain.getvalue().startswith("{"), "it was asked for"
     assert "\x1b" not in plain.getvalue(), "colours are for terminals"
+
+
+def test_a_full_disk_stops_nothing_and_what_a_file_cannot_hold_is_escaped(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full, (tmp_path / "log").open("w", encoding="ascii") as narrow:
+        for stream in (full, narrow):
+            configure("info", "console", stream)
+            logger().info("target fails", name="bücher.example")
+    assert r"b\xfccher.example" in (tmp_path / "log").read_text()
 
 
 def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missing() -> None:

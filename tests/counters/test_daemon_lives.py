@@ -83,6 +83,7 @@ async def test_lost_state_is_shown_and_a_ledger_that_has_ended_is_unhealthy(sand
         text = (await running.client.get("/metrics")).text
         (set_aside,) = re.findall(r"^edge_exporter_ledger_set_aside_timestamp_seconds (\S+)", text, re.MULTILINE)
         assert float(set_aside) == pytest.approx(time.time(), abs=60)
+        assert (await running.client.get("/api/v1/status")).json()["ledger"]["set_aside"] == float(set_aside)
         assert len(list(sandboxed.state.parent.glob("*.corrupt-*"))) == 1
         assert (await running.client.get("/-/healthy")).status_code == 200
         await running.daemon.work.ledger.close()

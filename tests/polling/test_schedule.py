@@ -412,6 +412,8 @@ async def test_what_is_not_found_hides_nothing_that_other_collectors_tell() -> N
             await parts.settle()
             assert 0.0 in parts.samples("edge_target_up", collector=collector).values()
             assert parts.samples(family) == before != {}
+        # Its own series are gone.
+        assert parts.samples("edge_shield_zones") == {}
 
 
 @pytest.mark.parametrize(
