@@ -46,19 +46,15 @@ def at(seconds: int | None) -> datetime | None:
 def test_a_time_is_accepted(steps: list[Step]) -> None:
     wall, monotonic = FakeClock(NOON.timestamp()), FakeClock()
     time = PlatformTime(Clocks(wall, monotonic))
-    accepted = []
+    accepted, elapsed, offset = [], 0, None
     for passed, date, _ in steps:
         wall.now += passed
         monotonic.now += passed
+        elapsed += passed
         accepted.append(time.read(at(date)))
-    assert accepted == [at(expected) for _, _, expected in steps]
-    # The offset is that of the last date, whether it was accepted or not.
-    offsets = (
-        date - sum(one for one, *_ in steps[: place + 1])
-        for place, (_, date, _) in enumerate(steps)
-        if date is not None
-    )
-    assert time.offset == [None, *offsets][-1]
+        offset = offset if date is None else date - elapsed
+    expected = [at(seconds) for *_, seconds in steps]
+    assert (accepted, time.offset) == (expected, offset), "the offset is that of the last date, also of a doubted one"
 
 
 def test_what_was_accepted_continues_after_a_restart() -> None:

@@ -89,6 +89,13 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
+@pytest.mark.parametrize(("files", "limit"), [(-9, 16), (16, 16), (100, 100), (10_000, 512)])
+def test_as_many_connections_are_open_as_there_are_files_within_bounds(files: int, limit: int) -> None:
+    connections = Connections()
+    connections.allow(files)
+    assert connections.limit == limit
+
+
 @pytest.mark.parametrize("answer", [unread, endless])
 async def test_a_stop_ends_answers_that_are_under_way_and_logs_nothing(
     answer: Callable[[Send], Awaitable[None]], caplog: pytest.LogCaptureFixture

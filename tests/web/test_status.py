@@ -43,6 +43,8 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
         assert health(setup.parts())["waits_for"] == (
             "the key of account main cannot be used, the key of account second is not accepted"
         )
+        reasons = [(one["account"], one["reason"]) for one in setup.status()["accounts"]]
+        assert reasons == [("main", ""), ("second", "unauthorized")], "the first one is up, and fails for one target"
 
 
 async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account() -> None:
