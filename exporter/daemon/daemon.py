@@ -50,7 +50,6 @@ class Daemon:
         settings: the configuration that is in force.
         load: reads the settings again, for a reload.
         server: serves the endpoints.
-        grown: called when many long-lived objects were created or replaced.
         database: the storage in a state database; None if the state is elsewhere.
         work: what polls, counts and renders.
     """
@@ -60,7 +59,6 @@ class Daemon:
     machine: Machine
     telemetry: Telemetry
     server: Server
-    grown: Callable[[], None]
     database: "PostgresStorage | None" = None
     work: Work = field(init=False)
     _app: Application = field(init=False)
@@ -86,8 +84,6 @@ class Daemon:
         settings: Settings,
         load: Callable[[], Settings],
         machine: Machine = REAL,
-        *,
-        grown: Callable[[], None] = lambda: None,
     ) -> Self:
         """Build the parts, and begin to poll and to serve.
 
@@ -95,7 +91,6 @@ class Daemon:
             settings: the configuration.
             load: reads the settings again, for a reload.
             machine: what the daemon takes from its machine.
-            grown: called when many long-lived objects were created or replaced.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -104,7 +99,7 @@ class Daemon:
         """
         server = machine.listen(settings.web, machine.executors)
         telemetry = Telemetry(CollectorRegistry(), __version__)
-        daemon = cls(settings, load, machine, telemetry, server, grown)
+        daemon = cls(settings, load, machine, telemetry, server)
         daemon._note_loaded()
         try:
             await daemon._begin()
@@ -205,15 +200,7 @@ class Daemon:
 
     async def _work(self, shard: Shard, storage: Storage) -> None:
         """Begin to work for a shard, or as a spare, and serve it."""
-        self.work = Work(
-            self.settings,
-            shard,
-            storage,
-            self.telemetry,
-            self.machine,
-            process=self._process,
-            grown=self.grown,
-        )
+        self.work = Work(self.settings, shard, storage, self.telemetry, self.machine, process=self._process)
         await self.work.start()
         self._leave_room()
         prefix = self.settings.web.route_prefix
@@ -312,7 +299,8 @@ async def run(
     asked = asyncio.Event()
     loop.add_signal_handler(signal.SIGHUP, asked.set)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
-    daemon = await Daemon.start(settings, load, grown=event_loop.freeze)
+    daemon = await Daemon.start(settings, load)
+    freezing = asyncio.create_task(event_loop.freeze_growth(lambda: daemon.work.renderer.current.series))
     loop.add_signal_handler(signal.SIGHUP, daemon.reload_soon)
     started(daemon)
     if asked.is_set():
@@ -321,6 +309,7 @@ async def run(
         await ending.wait()
     finally:
         logger().info("stopping")
+        freezing.cancel()
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 await daemon.stop()

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 LAG_EVERY_SECONDS = 1.0
+FROZEN_EVERY_SECONDS = 5.0
 # The longest wait of the event loop for another thread, at each of its steps; Python's default is 5 ms. With 0.5 ms, a
 # busy daemon spends a tenth of its processor time on changes of the thread.
 TURN_SECONDS = 0.002
@@ -25,13 +26,18 @@ def tune() -> None:
     gc.set_threshold(YOUNG_OBJECTS, middle, OLDEST_ROUNDS)
 
 
-def freeze() -> None:
-    """Exclude all present objects from later collections of garbage, which stop every thread.
+async def freeze_growth(series: Callable[[], int]) -> None:
+    """Exclude all present objects from collections of garbage, each time that the number of series has doubled.
 
-    Excluded objects are still freed when nothing refers to them, except reference cycles, which stay. So call this when
-    the number of long-lived objects has doubled, and not again and again.
+    Such a collection stops every thread. Excluded objects are still freed when nothing refers to them, except reference
+    cycles, which stay: that is why this is not done more often.
     """
-    gc.freeze()
+    frozen = 0
+    while True:
+        if series() > 2 * frozen:
+            frozen = series()
+            gc.freeze()
+        await asyncio.sleep(FROZEN_EVERY_SECONDS)
 
 
 async def watch_lag(observe: Callable[[float], object], monotonic: Callable[[], float]) -> None:

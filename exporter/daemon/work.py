@@ -51,7 +51,6 @@ class Work:
         storage: stores the counters.
         machine: what it takes from its machine.
         process: returns what the pages show of the process.
-        grown: called when many long-lived objects were created or replaced.
 
     Attributes:
         shard: the shard that is polled.
@@ -76,7 +75,6 @@ class Work:
         machine: Machine,
         *,
         process: Callable[[], Process],
-        grown: Callable[[], None],
     ) -> None:
         clocks, retention = machine.clocks, settings.state.retention
         self._settings, self._telemetry, self._clocks = settings, telemetry, clocks
@@ -106,7 +104,7 @@ class Work:
         self._target_families = TargetFamilies(self.registry, self.store, telemetry)
         exposition = Exposition(telemetry.registry, admits=settings.series.serves)
         thread = machine.executors("renderer")
-        self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread, grown=grown)
+        self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread)
         self._explainer = Explainer(
             settings=lambda: self._settings,
             collectors=lambda: collectors_of(self._settings),

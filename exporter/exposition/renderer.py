@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from isal import igzip
@@ -39,7 +39,6 @@ class Renderer:
         telemetry: where the renderer's own metrics are kept.
         monotonic: a clock in seconds.
         thread: an executor of one thread.
-        grown: called when the number of series has doubled since the last call.
         current: the generation that scrapes receive.
     """
 
@@ -48,14 +47,11 @@ class Renderer:
     telemetry: Telemetry
     monotonic: Callable[[], float]
     thread: Executor
-    _: KW_ONLY
-    grown: Callable[[], None] = lambda: None
     current: Generation = field(init=False)
     _rendered: float = 0.0
     _pause: float = SHORTEST_GAP
     _rendering: float = 0.0
     _is_behind: bool = False
-    _series: int = 0
 
     def __post_init__(self) -> None:
         self.current = self.exposition.build()
@@ -103,9 +99,6 @@ class Renderer:
         left_out = self.store.left_out().items()
         dropped = {(family,): count for family, count in left_out if self.exposition.admits(family)}
         self.telemetry.show(self.telemetry.dropped, dropped)
-        if self.current.series > 2 * self._series:
-            self._series = self.current.series
-            self.grown()
         return self.current
 
     def is_alive(self) -> bool:

@@ -68,7 +68,8 @@ async def measured(settings: Settings, zones: int) -> dict[str, Pause]:
     probe = Probe()
     probing = asyncio.create_task(probe.run())
     event_loop.tune()
-    daemon = await Daemon.start(settings, lambda: settings, grown=event_loop.freeze)
+    daemon = await Daemon.start(settings, lambda: settings)
+    freezing = asyncio.create_task(event_loop.freeze_growth(lambda: daemon.work.renderer.current.series))
     store = daemon.work.store
     await until(lambda: sum(status.up for _, status in store.statuses()) >= zones)
     found["start"] = probe.take()
@@ -87,6 +88,7 @@ async def measured(settings: Settings, zones: int) -> dict[str, Pause]:
         await asyncio.sleep(SETTLING_SECONDS)
         found["reload"] = max(found.get("reload", Pause()), probe.take())
     probing.cancel()
+    freezing.cancel()
     await daemon.stop()
     return found
 

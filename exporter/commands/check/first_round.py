@@ -62,15 +62,7 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
     """Poll as the daemon does, without its state and its log, until each target has been polled."""
     shard = settings.own_shard() or Shard()
     telemetry = Telemetry(CollectorRegistry(), __version__)
-    work = Work(
-        settings,
-        shard,
-        MemoryStorage(),
-        telemetry,
-        REAL,
-        process=_serves_no_pages,
-        grown=lambda: None,
-    )
+    work = Work(settings, shard, MemoryStorage(), telemetry, REAL, process=_serves_no_pages)
     await work.start()
     try:
         waiting = list(all_targets(work.parts))
