@@ -453,7 +453,7 @@ def _budget(script_id: int, name: str) -> str:
 class OtherHolder(MemoryStorage):
     """A storage whose only shard another exporter takes."""
 
-    has_answered, obstacle, is_taken = True, "", False
+    has_answered, obstacle, held, is_taken = True, "", None, False
 
     async def claim(self) -> int:
         """Return the shard."""

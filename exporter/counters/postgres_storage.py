@@ -35,12 +35,12 @@ class PostgresStorage(Storage):
         total: the number of shards.
         wanted: the shards of which one is taken.
         lease: seconds after which the server ends a session that is silent.
-        seen: called with the shards that are held by any exporter; None while that is unknown.
         clock: seconds that never jump, and that include the time of a suspension.
 
     Attributes:
         index: the shard; None before `claim` has found one, and after another exporter has taken it.
         obstacle: why `claim` has found none.
+        held: the shards that any exporter held when that was asked last; None while it is unknown.
         has_answered: whether the database has ever answered.
     """
 
@@ -52,7 +52,6 @@ class PostgresStorage(Storage):
         wanted: Collection[int],
         *,
         lease: float,
-        seen: Callable[[Collection[int] | None], None] = lambda _shards: None,
         clock: Callable[[], float] = boot_seconds,
     ) -> None:
         self.location = "PostgreSQL"
@@ -63,7 +62,6 @@ class PostgresStorage(Storage):
         self._total = total
         self._wanted = wanted
         self._lease = lease
-        self._seen = seen
         self._clock = clock
         # Positive numbers have the same form in pg_locks as in the functions.
         self._class = int.from_bytes(blake2b(installation.encode(), digest_size=4).digest()) >> 1
@@ -73,6 +71,7 @@ class PostgresStorage(Storage):
         self._claims_from = 0.0
         self.index: int | None = None
         self.obstacle = ""
+        self.held: set[int] | None = None
         self.has_answered = False
 
     def is_certain(self) -> bool:
@@ -88,22 +87,22 @@ class PostgresStorage(Storage):
         """
         session = await self._connected()
         try:
-            held = await self._look(session)
+            await self._look(session)
         except OtherTotalError as error:
             self.obstacle = str(error)
             return None
         if self._clock() < self._claims_from:
             self.obstacle = "the shards are left to their former holders for now"
             return None
+        held = sorted(set(self._wanted).intersection(self.held or ()))
         for index in self._wanted:
             if index not in held and await self._lock(session, index):
                 self.index = index
                 return index
-        known = sorted(held & set(self._wanted))
         self.obstacle = (
-            f"{len(known)} of {self._total} shards are held"
-            if len(known) != 1 or self._total == 1
-            else f"shard {known[0]} of {self._total} is held"
+            f"{len(held)} of {self._total} shards are held"
+            if len(held) != 1 or self._total == 1
+            else f"shard {held[0]} of {self._total} is held"
         )
         return None
 
@@ -177,7 +176,7 @@ class PostgresStorage(Storage):
             if not has_table:
                 await session.ask(_CREATE)
         except StorageError:
-            self._seen(None)
+            self.held = None
             raise
         # A former holder whose rows nobody has changed serves its counters at once.
         self._claims_from = self._clock() + self._lease / 2 if self.has_answered else 0.0
@@ -200,17 +199,15 @@ class PostgresStorage(Storage):
         session.is_holder = bool(is_locked)
         return session.is_holder
 
-    async def _look(self, session: Session) -> set[int]:
-        """Return which shards are held by any exporter; raises OtherTotalError where there is another total."""
+    async def _look(self, session: Session) -> None:
+        """Ask which shards are held by any exporter; raises OtherTotalError where there is another total."""
         ((name, locks),) = await session.ask(_HELD, {"class": self._class})
         self._check(session, is_own=name == session.token)
-        held = {lock % _TOTAL for lock in locks if lock // _TOTAL == self._total}
-        self._seen(held)
+        self.held = {lock % _TOTAL for lock in locks if lock // _TOTAL == self._total}
         if others := [lock // _TOTAL for lock in locks if lock // _TOTAL != self._total]:
             # They count the same targets. Of two that have locked at the same moment, none goes on.
             session.end()
             raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self._total}")
-        return held
 
     def _check(self, session: Session, *, is_own: bool) -> None:
         if not is_own:

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -125,7 +125,7 @@ class Daemon:
             await self._work(own, machine.open_storage(settings.state, machine.clocks, set_aside, executor))
             self.telemetry.show(self.telemetry.shard_held, {} if own.index is None else {(str(own.index),): 1})
             return
-        self.database = database = postgres_storage(settings, self._show_held)
+        self.database = database = postgres_storage(settings)
         await self._work_or_wait(await self._claim(database), database)
         if self._has_no_shard():
             self._log.info("waiting for a shard", reason=self.spare())
@@ -135,6 +135,7 @@ class Daemon:
     async def _seek(self, database: "PostgresStorage") -> None:
         """Look for a free shard, if this process has none, or if another exporter has taken it."""
         if not self._has_no_shard():
+            self._show_held(database)
             return
         async with self._reloading:
             if self.work.ledger.is_taken:
@@ -155,9 +156,9 @@ class Daemon:
             await self._work(Shard(None, self.settings.shard.total), MemoryStorage())
             self.work.tasks.begin("proof", self._prove())
 
-    def _show_held(self, held: Collection[int] | None) -> None:
-        shards = range(self.settings.shard.total if held is not None else 0)
-        values = {(str(shard),): shard in (held or ()) for shard in shards}
+    def _show_held(self, database: "PostgresStorage") -> None:
+        held, shards = database.held, range(self.settings.shard.total)
+        values = {} if held is None else {(str(shard),): shard in held for shard in shards}
         self.telemetry.show(self.telemetry.shard_held, values)
 
     async def _claim(self, database: "PostgresStorage") -> Shard | None:
@@ -169,6 +170,8 @@ class Daemon:
                 self._log.error("state database not usable, no shard can be taken", error=str(error))
             self._database_fault = str(error)
             return None
+        finally:
+            self._show_held(database)
         self._database_fault = ""
         if index is None:
             return None

@@ -1,7 +1,7 @@
 """Creates the storage of the state from its settings."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING
@@ -39,15 +39,15 @@ def own_storage(
         raise ConfigurationError([ConfigurationFault("", None, "state.path", message)]) from None
 
 
-def postgres_storage(settings: Settings, seen: Callable[[Collection[int] | None], None]) -> "PostgresStorage":
-    """Create the storage in a state database; `seen` is called with the shards that any exporter holds."""
+def postgres_storage(settings: Settings) -> "PostgresStorage":
+    """Create the storage in a state database."""
     # Imported here because it is an optional extra; the settings have checked that it is installed.
     from exporter.counters.postgres_storage import PostgresStorage  # noqa: PLC0415 - an extra
 
     state, total = settings.state, settings.shard.total
     own = settings.own_shard()
     wanted = range(total) if own is None or own.index is None else (own.index,)
-    return PostgresStorage(partial(_address, state), state.installation, total, wanted, seen=seen, lease=state.lease)
+    return PostgresStorage(partial(_address, state), state.installation, total, wanted, lease=state.lease)
 
 
 def problem_of(settings: Settings) -> str:
@@ -55,7 +55,7 @@ def problem_of(settings: Settings) -> str:
     if not settings.state.is_shared:
         return ""
     try:
-        asyncio.run(postgres_storage(settings, lambda _shards: None).check())
+        asyncio.run(postgres_storage(settings).check())
     except StorageError as error:
         return str(error)
     return ""
