@@ -22,17 +22,17 @@ def given(case: str) -> list[str]:
 
 def printed(case: str, environ: Mapping[str, str], *program: str, stdin: str | None = None) -> list[str]:
     """Run the command line of a case, with these words before it; return what it prints, and its exit code."""
-    *above, line = given(case)
+    *above, line = (REPEATED.sub(lambda found: found[1] * int(found[2]), one) for one in given(case))
     for name, text in (one.split(" ", 2)[1:] for one in above if one.startswith("file ")):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(json.loads(text), encoding="utf-8")
-    words = shlex.split(REPEATED.sub(lambda found: found[1] * int(found[2]), line.removeprefix("$ ")))
+    words = shlex.split(line.removeprefix("$ "))
     if words[:2] == ["env", "-i"]:
         words, environ = words[2:], {}
     while re.match(r"\w+=", words[0]):
         name, _, value = words.pop(0).partition("=")
         environ = {**environ, name: value}
-    ended = invoke(*program, *words, environ={name: value for name, value in environ.items() if value}, stdin=stdin)
+    ended = invoke(*program, *words, environ=environ, stdin=stdin)
     # Above the error stands how the command is used.
     err = ended.err[max(0, ended.err.find("Error: ")) :]
     shown = [f"out {line}" for line in ended.out.splitlines()] + [f"err {line}" for line in err.splitlines()]
