@@ -418,9 +418,8 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(
 
 
 async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_without_a_script_is_reported(
-    configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
+    configured: ConfiguredSandbox,
 ) -> None:
-    monkeypatch.setattr("exporter.daemon.work.SHOWN_EVERY_SECONDS", 0.01)
     scripts = configured.world.scripts
     first = next(iter(scripts.scripts))
     name, by_id = scripts.scripts.name(first), scripts.add_script("by-id")
@@ -432,7 +431,7 @@ async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_w
     async def until_budgets(daemon: Daemon, client: httpx.AsyncClient, expected: Mapping[str, float]) -> None:
         async with asyncio.timeout(PATIENCE):
             while await scraped(daemon, client, family) != expected:
-                pass
+                daemon.work.show()
 
     async with configured.daemon() as (daemon, client):
         await until_budgets(daemon, client, {_budget(by_id, "by-id"): 6} | {_budget(one, name): 20 for one in both})
