@@ -1,6 +1,5 @@
 """Writes configuration files for tests, and loads them."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
@@ -8,7 +7,6 @@ from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 
-Texts = Mapping[str, str] | None
 ENOUGH = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "hunter2"}
 ACCOUNT = """\
 accounts:
@@ -25,17 +23,16 @@ def write(directory: Path, text: str, name: str = "config.yml") -> Path:
     return path
 
 
-def load_text(folder: Path, text: str, flags: Texts = None, environ: Texts = None) -> Settings:
+def load_text(folder: Path, text: str) -> Settings:
     """Load the settings of a file with this text."""
-    return load(write(folder, text), flags, environ or {})
+    return load(write(folder, text), None, {})
 
 
-def refusal(folder: Path, text: str | None, flags: Texts = None, environ: Texts = None) -> list[str]:
+def refusal(folder: Path, text: str) -> list[str]:
     """Return the printed faults of a file with this text, without its folder; empty if it is accepted."""
-    path = None if text is None else write(folder, text)
     faults: tuple[ConfigurationFault, ...] = ()
     try:
-        load(path, flags, environ or {})
+        load_text(folder, text)
     except ConfigurationError as error:
         faults = error.faults
     return [str(fault).replace(f"{folder}/", "") for fault in faults]
