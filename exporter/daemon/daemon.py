@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from prometheus_client import CollectorRegistry
-from starlette.types import Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
 from exporter import __version__
@@ -21,14 +20,13 @@ from exporter.daemon.machine import REAL, Machine, Server
 from exporter.daemon.spare import prove
 from exporter.daemon.tasks import Tasks
 from exporter.daemon.work import Work
-from exporter.http_server.protocol import HeaderLines, ReadyAnswer
 from exporter.log import configure, logger
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError
-from exporter.web.app import Application, create_app
-from exporter.web.parts import Process
+from exporter.web.app import create_app
+from exporter.web.parts import Parts, Process
 from exporter.wiring.state_storage import postgres_storage
 
 if TYPE_CHECKING:
@@ -61,7 +59,8 @@ class Daemon:
     server: Server
     database: "PostgresStorage | None" = None
     work: Work = field(init=False)
-    _app: Application = field(init=False)
+    # What the endpoints read: those of the work that was started last.
+    _parts: Parts = field(init=False)
     _tasks: Tasks = field(init=False)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
     _configuration: Executor = field(init=False)
@@ -107,15 +106,10 @@ class Daemon:
             await server.stop()
             raise
         prefix = settings.web.route_prefix
-        await server.start(daemon._serve, prefix, daemon._ready)
+        app = create_app(lambda: daemon._parts, daemon.reload, route_prefix=prefix)
+        await server.start(app, prefix, app.ready)
         daemon._log.info("serving", url=server.url + prefix.rstrip("/") + "/metrics")
         return daemon
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
-
-    def _ready(self, url: bytes, headers: HeaderLines) -> ReadyAnswer | None:
-        return self._app.ready(url, headers)
 
     async def _begin(self) -> None:
         """Work for the configured shard, or look for a free one of the state database in rounds."""
@@ -206,8 +200,7 @@ class Daemon:
         self.work = Work(self.settings, shard, storage, self.telemetry, self.machine, process=self._process)
         await self.work.start()
         self._leave_room()
-        prefix = self.settings.web.route_prefix
-        self._app = create_app(self.work.parts, self.reload, route_prefix=prefix)
+        self._parts = self.work.parts
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""

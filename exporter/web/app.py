@@ -36,34 +36,33 @@ ROWS = 100
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
 # The pages' own files.
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_READING = frozenset({"GET", "HEAD"})
 _BODY = frozenset({"content-length", "transfer-encoding"})
 
 
 class Application:
     """Serves all endpoints below a prefix. A scrape goes without routing and the middleware of the pages."""
 
-    def __init__(self, prefix: str, metrics: MetricsEndpoint, pages: ASGIApp) -> None:
+    def __init__(self, parts: Callable[[], Parts], prefix: str, pages: ASGIApp) -> None:
         self._path = f"{prefix}/metrics"
         self._url = self._path.encode()
-        self._metrics, self._pages = metrics, pages
+        self._parts, self._pages = parts, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] == "http" and scope["path"] == self._path and scope["method"] in _READING:
-            await self._metrics(scope, receive, send)
+        if scope["type"] == "http" and scope["path"] == self._path:
+            await MetricsEndpoint(self._parts())(scope, receive, send)
         else:
             await self._pages(scope, receive, with_headers(send))
 
     def ready(self, url: bytes, headers: HeaderLines) -> ReadyAnswer | None:
         """Implement `exporter.http_server.protocol.Ready`."""
-        return self._metrics.ready(headers) if url == self._url else None
+        return MetricsEndpoint(self._parts()).ready(headers) if url == self._url else None
 
 
 class _Endpoints:
     """The endpoints."""
 
-    def __init__(self, parts: Parts, reload: Reload) -> None:
+    def __init__(self, parts: Callable[[], Parts], reload: Reload) -> None:
         self._parts = parts
         self._reload = reload
         folder = files("exporter.web.page") / "static"
@@ -71,7 +70,8 @@ class _Endpoints:
 
     async def healthy(self, _request: Request) -> Response:
         """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
-        found, now = health(self._parts), self._parts.clocks.wall()
+        parts = self._parts()
+        found, now = health(parts), parts.clocks.wall()
         lines = [found["ailment"] or "healthy"]
         for name, succeeded in found["rounds"].items():
             lines.append(f"{name}: {'none yet' if succeeded is None else f'last success {now - succeeded:.0f} s ago'}")
@@ -79,7 +79,7 @@ class _Endpoints:
 
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
-        found = health(self._parts)
+        found = health(self._parts())
         if found["waits_for"]:
             return PlainTextResponse(f"not ready: {found['waits_for']}\n", 503)
         # A roll-out that replaces the exporters for which a spare waits must go on.
@@ -95,20 +95,21 @@ class _Endpoints:
 
     async def status(self, request: Request) -> Response:
         """`/`: the status page."""
-        found = find_targets(self._parts, request.query_params, ROWS)
-        return self._page("status.html", {"status": status_of(self._parts), "found": found})
+        parts = self._parts()
+        found = find_targets(parts, request.query_params, ROWS)
+        return self._page("status.html", {"status": status_of(parts), "found": found})
 
     async def target(self, request: Request) -> Response:
         """`/target/{kind}/{id}`; the id may contain slashes."""
         kind, target_id = request.path_params["kind"], request.path_params.get("id", "")
-        values = await target_page(self._parts, kind, target_id, request.query_params)
+        values = await target_page(self._parts(), kind, target_id, request.query_params)
         # As many segments as the browser has seen, which may be behind a proxy.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
         return self._page("target.html", {"root": "../" * (path.count(b"/") - 1), **values})
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
-        return self._page("explanation.html", explain(self._parts, request.query_params))
+        return self._page("explanation.html", explain(self._parts(), request.query_params))
 
     async def runbook(self, request: Request) -> Response:
         """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert in Markdown; `/runbooks/`: the index."""
@@ -123,7 +124,7 @@ class _Endpoints:
 
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
-        found, unknown = discover(self._parts, request.path_params["kind"], request.query_params)
+        found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
         # An account's name may have any letters, and a header has none beyond ASCII.
         headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else None
         return Response(groups(found), headers=headers, media_type="application/json")
@@ -133,7 +134,7 @@ class _Endpoints:
         answer = API.get(request.path_params["name"])
         if answer is None:
             raise HTTPException(404)
-        text = encode(answer(self._parts, request.query_params))
+        text = encode(answer(self._parts(), request.query_params))
         return Response(f"{text}\n", media_type="application/json")
 
     async def static(self, request: Request) -> Response:
@@ -144,7 +145,7 @@ class _Endpoints:
         return Response(self._static[name], media_type=_STATIC[name])
 
     def _page(self, template: str, values: Json) -> Response:
-        body = render(template, {"version": self._parts.version, **values}).encode("utf-8", "replace")
+        body = render(template, {"version": self._parts().version, **values}).encode("utf-8", "replace")
         return HTMLResponse(body, headers={"Content-Security-Policy": PAGE_POLICY})
 
 
@@ -155,12 +156,10 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
 
 
-def create_app(parts: Parts, reload: Reload, *, route_prefix: str = "/") -> Application:
-    """Build the application that serves all endpoints below a prefix."""
-    metrics = MetricsEndpoint(parts)
+def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str = "/") -> Application:
+    """Build the application that serves all endpoints below a prefix; each request reads the parts of its time."""
     endpoints = _Endpoints(parts, reload)
     routes: list[BaseRoute] = [
-        Route("/metrics", metrics, methods=["GET"]),
         Route("/-/healthy", endpoints.healthy),
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
@@ -184,4 +183,4 @@ def create_app(parts: Parts, reload: Reload, *, route_prefix: str = "/") -> Appl
     app = Starlette(routes=routes, middleware=[GZIP], exception_handlers=handlers)
     # A redirect to the path without its last slash would contain the host of the request, which can be false.
     app.router.redirect_slashes = False
-    return Application(prefix, metrics, app)
+    return Application(parts, prefix, app)

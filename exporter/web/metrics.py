@@ -16,6 +16,7 @@ from exporter.web.headers import ALWAYS, accepted, with_headers
 from exporter.web.parts import Parts
 from exporter.web.targets import not_polled
 
+READING = ("GET", "HEAD")
 PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
 MOST_QUOTED = 100
@@ -39,7 +40,7 @@ class MetricsEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
         form, gzip = accepted(scope["headers"])
-        wanted = self._wanted(scope["query_string"]) if scope["query_string"] else EVERYTHING
+        wanted = self._wanted(scope)
         if isinstance(wanted, PlainTextResponse):
             await wanted(scope, receive, with_headers(send))
         elif wanted == EVERYTHING and self.parts.ledger.may_serve():
@@ -67,10 +68,16 @@ class MetricsEndpoint:
             if not has_counters or self.parts.ledger.may_serve():
                 return selected
 
-    def _wanted(self, query_string: bytes) -> Filter | PlainTextResponse:
-        """Read the filter of a query string; return the refusal if it is invalid."""
+    def _wanted(self, scope: Scope) -> Filter | PlainTextResponse:
+        """Read the filter of a request; return the refusal if it is invalid."""
+        if scope["method"] not in READING:
+            return PlainTextResponse("Method Not Allowed\n", 405, {"Allow": ", ".join(READING)})
+        if not scope["query_string"]:
+            return EVERYTHING
         try:
-            query = parse_qs(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_VALUES)
+            query = parse_qs(
+                scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_VALUES
+            )
         except ValueError:
             return PlainTextResponse(f"there are more than {MOST_VALUES} parameters\n", status_code=400)
         names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)

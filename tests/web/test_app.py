@@ -124,7 +124,7 @@ async def test_the_answer_after_an_internal_error_reveals_nothing() -> None:
         async def broken() -> tuple[str, ...]:
             raise RuntimeError("/home/somebody/secret")
 
-        app = create_app(setup.parts(), broken)
+        app = create_app(setup.parts, broken)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://exporter:9877") as client:
             response = await client.post("/-/reload")

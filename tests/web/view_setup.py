@@ -145,7 +145,8 @@ class ViewSetup:
 
     def app(self, prefix: str = "/", parts: Parts | None = None) -> Application:
         """Return the application that serves the endpoints."""
-        return create_app(parts or self.parts(), self.reload, route_prefix=prefix)
+        served = parts or self.parts()
+        return create_app(lambda: served, self.reload, route_prefix=prefix)
 
     async def reload(self) -> tuple[str, ...]:
         """Implements `exporter.web.app.Reload`."""
