@@ -175,9 +175,8 @@ def _shield_list(listing: ZoneListing, names: dict[str, str]) -> ResourceList:
 def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
     """Return the zones of this shard that are polled; a rate limit belongs to the shard of its zone."""
     found = ((zone, Target(account, "shield_zone", zone.id, zone.name)) for zone in zones.resources)
-    registry = context.registry
-    own = (zone for zone, target in found if registry.owns(target.key) and not registry.leaves_out(target))
-    return ResourceList(tuple(own), zones.complete)
+    own = tuple(zone for zone, target in found if context.registry.admits(target))
+    return ResourceList(own, zones.complete)
 
 
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:

@@ -199,7 +199,7 @@ class Poller:
             return False
         if target != due.target:
             # An answer of a list contains targets that are not listed yet, and some that other shards poll.
-            return polled is not None or self.registry.admits(target)
+            return self.registry.admits(target)
         return polled is not None and polled.is_polled_as(due.target)
 
     def _broken(self, due: RunningPoll, target: Target, error: Exception) -> PlatformError:

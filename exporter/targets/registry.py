@@ -167,14 +167,10 @@ class Registry:
         return target if target.name == name else replace(target, name=name)
 
     def admits(self, found: Target) -> bool:
-        """Return whether a target that another target's answer contains is polled here, although it is not listed."""
+        """Return whether a target is polled here, or would be if it were listed."""
         selection = self._selections.get((found.account, found.kind))
-        return selection is not None and selection.rejection(found.name) is None and self.owns(found.key)
-
-    def leaves_out(self, found: Target) -> bool:
-        """Return whether the configuration leaves out a listed resource, by its name."""
-        selection = self._selections.get((found.account, found.kind))
-        return selection is not None and found.key not in self.by_key and selection.rejection(found.name) is not None
+        is_selected = selection is not None and selection.rejection(found.name) is None
+        return found.key in self.by_key or (is_selected and self.owns(found.key))
 
     def targets(self, kind: str, *, every_shard: bool = False) -> Iterator[Target]:
         """Return the targets of a kind; of those of other shards the configured ones, if each shard polls them."""
@@ -202,22 +198,18 @@ class Registry:
 
         An incomplete list adds resources, and removes none.
         """
-        selection = self._selections.get((account, kind))
-        if selection is not None:
-            fixed = self._fixed[account, kind]
-            for one in self._every(account, kind):
-                if one.key.id in fixed or selection.rejection(one.name) is None:
-                    yield one
-
-    def _every(self, account: str, kind: str) -> Iterator[Known]:
-        fixed = dict(self._fixed.get((account, kind), {}))
-        for known in self.resources.known((account, kind)):
-            target = fixed.pop(known.key.id, None)
-            name = (target.name if target is not None else "") or known.name or self.name_of(known.key)
-            yield known if name == known.name else known._replace(name=name)
-        for target in fixed.values():
-            facts = self.resources.facts.get((account, kind), {}).get(target.id)
-            yield Known(target.key, target.name or self.name_of(target.key), facts)
+        place = (account, kind)
+        selection, unlisted = self._selections.get(place), dict(self._fixed.get(place, {}))
+        if selection is None:
+            return
+        for one in self.resources.known(place):
+            target = unlisted.pop(one.key.id, None)
+            name = (target.name if target is not None else "") or one.name or self.name_of(one.key)
+            if target is not None or selection.rejection(name) is None:
+                yield one if name == one.name else one._replace(name=name)
+        facts = self.resources.facts.get(place, {})
+        for target in unlisted.values():
+            yield Known(target.key, target.name or self.name_of(target.key), facts.get(target.id))
 
     def unread(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is not known; any shard shows their host names."""

@@ -15,6 +15,7 @@ from exporter.metric import Count, Family, LabelValues, LastChange, MonthToDate,
 from exporter.platform.errors import PlatformError
 from exporter.platform.operation import Caller
 from exporter.targets.registry import Registry
+from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import ResourceList, Target, TargetKey
 from tests.platform.callers import ScriptedCaller
@@ -27,6 +28,7 @@ Body = str | bytes | PlatformError | None
 def context_of(caller: Caller, target: Target, names: Mapping[tuple[str, str], str] | None = None) -> Context:
     """Return the context of a poll, with the target's name and others by their kind and id."""
     registry = Registry(Shard())
+    registry.configure([Selection("main", "shield_zone", discover=True)])
     known = {TargetKey.of("main", kind, one): name for (kind, one), name in (names or {}).items()}
     registry.remember({target.key: target.name, **known})
     return Context(caller, registry, NOW, AsyncMock())
