@@ -51,7 +51,7 @@ class WebServer:
     def url(self) -> str:
         """The server's URL, without the route prefix."""
         host = (self._host or "localhost").replace("%", "%25")
-        scheme = "http" if self._config.tls() is None else "https"
+        scheme = "http" if self._config.tls_server_config is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def leave_room(self, outgoing: int) -> None:
@@ -66,7 +66,7 @@ class WebServer:
     async def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
         """Serve an application and the answers that are ready; requests are answered when this returns."""
         access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
-        if (settings := self._config.tls()) is not None:
+        if (settings := self._config.tls_server_config) is not None:
             self._tls = ServerTls(settings, self._files)
         _report(self._config)
         self._access = access
@@ -87,7 +87,7 @@ class WebServer:
             return
         # The file may be on a disk that hangs.
         config = await blocking(self._files, load_web_config, self._config_file)
-        settings = config.tls()
+        settings = config.tls_server_config
         if settings is not None and self._tls is not None:
             await blocking(self._files, self._tls.replace, settings)
         elif settings is not None or self._tls is not None:
@@ -105,7 +105,7 @@ class WebServer:
 
 def _report(config: WebConfig) -> None:
     """Log the keys of a web configuration that have no effect."""
-    tls = config.tls()
+    tls = config.tls_server_config
     curves = () if tls is None else tls.curve_preferences
     given = {"rate_limit": config.rate_limit, "tls_server_config.curve_preferences": curves}
     for key in filter(given.get, given):

@@ -73,7 +73,7 @@ class TlsSettings(Section):
     def conflicts(self) -> Iterator[Conflict]:
         """Check that there is a certificate with its key, and that clients present theirs where it is checked."""
         for key in ("cert", "key"):
-            if self.model_fields_set and getattr(self, key) is None and getattr(self, f"{key}_file") is None:
+            if getattr(self, key) is None and getattr(self, f"{key}_file") is None:
                 yield (f"{key}_file",), f"missing; expected a file in PEM form, or its text as {key}"
         checks_none, requires = self.client_auth_type == "NoClientCert", "RequireAndVerifyClientCert"
         unused = f"is not used with NoClientCert; set client_auth_type: {requires}"

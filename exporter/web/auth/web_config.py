@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from exporter.validation.section import Conflict, Section, refused, validated
 from exporter.validation.yaml_file import read_marked
@@ -15,6 +15,8 @@ from exporter.web.auth.tls import TlsFileError, TlsSettings, server_context
 # significant bits.
 _BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|1[0-8])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
 _PRINTABLE = re.compile(r"[\x20-\x7e]*")
+# An empty section is none, and the server speaks plain HTTP.
+_OptionalTls = Annotated[TlsSettings | None, BeforeValidator(lambda given: None if given == {} else given)]
 _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
     "Strict-Transport-Security": (),
     "X-Content-Type-Options": ("nosniff",),
@@ -24,11 +26,10 @@ _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _parse_hash(value: object) -> SecretStr:
-    text = value.get_secret_value() if isinstance(value, SecretStr) else value
-    if not isinstance(text, str) or not _BCRYPT.fullmatch(text):
+def _check_hash(secret: SecretStr) -> SecretStr:
+    if not _BCRYPT.fullmatch(secret.get_secret_value()):
         raise refused("is not a bcrypt hash of a cost from 4 to 18, such as 'htpasswd -nBC 10' prints")
-    return SecretStr(text)
+    return secret
 
 
 class HttpServerConfig(Section):
@@ -55,21 +56,16 @@ class WebConfig(Section):
     `basic_auth_users` are names and bcrypt hashes. `rate_limit` has no effect: a scrape sends bytes that are ready.
     """
 
-    tls_server_config: TlsSettings | None = None
+    tls_server_config: _OptionalTls = None
     http_server_config: HttpServerConfig = HttpServerConfig()
     rate_limit: Mapping[str, object] = Field(default_factory=dict)
-    basic_auth_users: Mapping[str, Annotated[SecretStr, BeforeValidator(_parse_hash)]] = Field(default_factory=dict)
-
-    def tls(self) -> TlsSettings | None:
-        """Return the server's TLS settings; None for plain HTTP."""
-        config = self.tls_server_config
-        return config if config is not None and config.model_fields_set else None
+    basic_auth_users: Mapping[str, Annotated[SecretStr, AfterValidator(_check_hash)]] = Field(default_factory=dict)
 
     def conflicts(self) -> Iterator[Conflict]:
         """Check the files of certificates and keys."""
         try:
-            if (tls := self.tls()) is not None:
-                server_context(tls)
+            if self.tls_server_config is not None:
+                server_context(self.tls_server_config)
         except TlsFileError as error:
             yield ("tls_server_config", error.key), str(error)
 

@@ -52,7 +52,7 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
           prometheus: {HASH}
         """
     config = load_web_config(write(directory, text))
-    tls = config.tls()
+    tls = config.tls_server_config
     assert tls is not None
     files = (tls.cert_file, tls.key_file, tls.client_ca_file)
     assert files == tuple(directory / name for name in ("server.crt", "server.key", "ca.pem"))
@@ -80,7 +80,7 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
 )
 def test_what_a_file_leaves_empty_is_not_configured(directory: Path, text: str, users: list[str]) -> None:
     config = load_web_config(write(directory, text))
-    assert (config.tls(), list(config.basic_auth_users)) == (None, users)
+    assert (config.tls_server_config, list(config.basic_auth_users)) == (None, users)
     assert not any(config.http_server_config.headers.values())
 
 
@@ -112,7 +112,7 @@ tls_server_config:
     {indented("ca.pem")}
 """
     config = load_web_config(write(directory, text))
-    tls = config.tls()
+    tls = config.tls_server_config
     assert tls is not None
     files = len(list(Path("/dev/fd").iterdir()))
     assert server_context(tls).get_ca_certs() != []
