@@ -28,7 +28,8 @@ _SERVICE_LINK = re.compile(
     PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
 )
 # A secret replaces the file of a secret in a lower source, and the other way around.
-_PAIRS = {"api_key": "api_key_file", "api_key_file": "api_key"}
+_PAIRS = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
+_LISTS = ("accounts", "databases")
 
 
 def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -59,9 +60,9 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
     settable = {path: Place(name) for name, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
     places = {**file.places, **{path: place for path, (_, place) in above.items()}}
     file = replace(file, places=places, settable=settable)
-    sections = _nested(above)
+    sections = _nested({path: one for path, one in above.items() if path[0] in _LISTS or _is_section(data, path[:-1])})
     faults = list(_unknown(present, variables))
-    for kind in ("accounts", "databases"):
+    for kind in _LISTS:
         faults += _complete(sections, data, kind, [place for path, (_, place) in above.items() if path[0] == kind])
     settings = validated(file, lambda: Settings(sections, **data), faults, REMOVED)
     settings.come_from(file)
@@ -106,8 +107,8 @@ def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
     for name, path in paths.items():
         if name in texts:
             given[path] = None if texts[name].strip() in NULL else texts[name], Place(name)
-    for path, (_, place) in list(given.items()):
-        if path[-1] in _PAIRS:
+    for path, (value, place) in list(given.items()):
+        if value is not None and path[-1] in _PAIRS:
             given.setdefault((*path[:-1], _PAIRS[str(path[-1])]), (None, place))
     return given
 
@@ -120,6 +121,13 @@ def _unknown(variables: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iter
             near = suggestion(name, (*known, CONFIG_VARIABLE), similarity=0.8)
             hint = near or "; only the configuration file sets lists"
             yield ConfigurationFault(name, None, "", f"unknown variable{hint}")
+
+
+def _is_section(data: object, path: KeyPath) -> bool:
+    """Return whether the file has a section at the path, or nothing; what else stands there is the file's fault."""
+    for step in path:
+        data = (data.get(step) or {}) if isinstance(data, Mapping) else data
+    return isinstance(data, Mapping)
 
 
 def _nested(above: Given) -> dict[Any, Any]:
