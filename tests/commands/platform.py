@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +37,14 @@ class Platform:
     def fail(self, **fault: Any) -> None:
         """Script a fault; for its fields see `exporter.sandbox.faults`."""
         self.faults.add(fault)
+
+    def prepare(self, case: Iterable[str]) -> None:
+        """Forget all requests and faults, and script the faults of a case: its lines `fault JSON`."""
+        self.noted.clear()
+        self.faults.clear()
+        for line in case:
+            if line.startswith("fault "):
+                self.faults.add(json.loads(line.removeprefix("fault ")))
 
     @property
     def requests(self) -> list[tuple[str, str]]:

@@ -3,13 +3,13 @@
 `TAKEN` is a port on which something listens and never answers.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.commands.conftest import UnusedAddress
-from tests.commands.transcript import given, printed
-from tests.golden import assert_golden
+from tests.commands.transcript import assert_cases, printed
 from tests.settings.configurations import ENOUGH
 
 REFUSALS = Path(__file__).with_name("refusals.txt")
@@ -19,12 +19,13 @@ def test_what_is_refused_is_said_in_few_words_and_nothing_is_contacted(
     unused_address: UnusedAddress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    port, shown = str(unused_address.port), []
-    for case in REFUSALS.read_text(encoding="utf-8").strip().split("\n\n"):
-        # This file has an account of its own.
-        environ = {} if "config.yml" in case else ENOUGH
-        lines = printed(case.replace("TAKEN", port), environ)
+    port = str(unused_address.port)
+
+    def told(case: str) -> Iterator[str]:
+        # The file of this name has an account of its own.
+        lines = printed(case.replace("TAKEN", port), {} if "config.yml" in case else ENOUGH)
         assert "s3" not in str(lines)
-        shown.append("\n".join([*given(case), *(line.replace(port, "TAKEN") for line in lines)]))
-    assert_golden("\n\n".join(shown) + "\n", REFUSALS)
+        yield from (line.replace(port, "TAKEN") for line in lines)
+
+    assert_cases(REFUSALS, told)
     assert not unused_address.is_called()

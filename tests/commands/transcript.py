@@ -8,16 +8,23 @@ below it is what the command prints, and its exit code.
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from tests.commands.shell import invoke
+from tests.golden import assert_golden
 from tests.sandbox.test_answers import REPEATED
 
 
 def given(case: str) -> list[str]:
     """Return the lines of a case that are not written by the test."""
     return [line for line in case.splitlines() if line.startswith(("# ", "file ", "fault ", "$ "))]
+
+
+def assert_cases(path: Path, run: Callable[[str], Iterable[str]]) -> None:
+    """Run each case of a golden file, and compare the file with the cases and the lines that each gives."""
+    cases = path.read_text(encoding="utf-8").strip().split("\n\n")
+    assert_golden("\n\n".join("\n".join([*given(case), *run(case)]) for case in cases) + "\n", path)
 
 
 def printed(case: str, environ: Mapping[str, str], *program: str, stdin: str | None = None) -> list[str]:

@@ -12,8 +12,7 @@ from exporter.settings.flags import Flag, flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
-from tests.commands.transcript import given, printed
-from tests.golden import assert_golden
+from tests.commands.transcript import assert_cases, printed
 from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
 
 SOURCES = Path(__file__).with_name("sources.txt")
@@ -31,11 +30,7 @@ def test_sources_give_settings_or_messages(tmp_path: Path, monkeypatch: pytest.M
     for name, text in FILES.items():
         write(tmp_path, text, name)
     Path("latin1.yml").write_bytes(b"log:\n  level: \xff\n")
-    shown = []
-    for case in SOURCES.read_text(encoding="utf-8").strip().split("\n\n"):
-        lines = (line for line in printed(case, {}) if not line.endswith("# default"))
-        shown.append("\n".join([*given(case), *lines]))
-    assert_golden("\n\n".join(shown) + "\n", SOURCES)
+    assert_cases(SOURCES, lambda case: (line for line in printed(case, {}) if not line.endswith("# default")))
 
 
 def test_what_no_line_of_a_table_holds(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ A case of `calls.txt` is one of `tests.commands.transcript`. Above it may stand 
 and below it the requests. The standard input is `hunter2`.
 """
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,7 @@ from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import Ended, invoke
 from tests.commands.terminal import type_in
-from tests.commands.transcript import given, printed
-from tests.golden import assert_golden
+from tests.commands.transcript import assert_cases, given, printed
 
 CALLS = Path(__file__).with_name("calls.txt")
 SECRET = "hunter2"
@@ -25,17 +24,13 @@ databases: [{name: orders, url: '{url}', auth_token: {token}}, {name: billing, u
 """
 
 
-def told(case: str, platform: Platform, environ: dict[str, str]) -> str:
-    """Run a case; return it with what was printed and sent."""
-    platform.noted.clear()
-    platform.faults.clear()
-    for line in given(case):
-        if line.startswith("fault "):
-            platform.fail(**json.loads(line.removeprefix("fault ")))
+def told(case: str, platform: Platform, environ: dict[str, str]) -> Iterator[str]:
+    """Run a case; yield what was printed and sent."""
+    platform.prepare(given(case))
     shown = printed(case, environ, "call", stdin=SECRET)
     assert SECRET not in str(shown)
     shown += [f"sent {method} {path} {body.decode()}".rstrip() for method, path, body in platform.noted]
-    return "\n".join([*given(case), *shown]).replace(platform.url.removeprefix("http://"), "platform")
+    yield from (line.replace(platform.url.removeprefix("http://"), "platform") for line in shown)
 
 
 def test_what_a_call_sends_and_prints_and_how_it_ends(
@@ -47,8 +42,7 @@ def test_what_a_call_sends_and_prints_and_how_it_ends(
     Path("binary").write_bytes(b"\xff")
     Path("empty").touch()
     Path("token").write_bytes("zwei\nZeilen ü\r\n".encode())
-    cases = CALLS.read_text(encoding="utf-8").strip().split("\n\n")
-    assert_golden("\n\n".join(told(case, platform, environ) for case in cases) + "\n", CALLS)
+    assert_cases(CALLS, lambda case: told(case, platform, environ))
 
 
 def test_text_that_is_none_is_misuse(environ: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ and below it the number of zones whose statistics were asked for. Of the platfor
 import json
 import re
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from tests.commands.conftest import Configure, UnusedAddress
 from tests.commands.platform import Platform
 from tests.commands.shell import invoke, process
 from tests.commands.terminal import type_in
-from tests.commands.transcript import given, printed
+from tests.commands.transcript import assert_cases, given, printed
 from tests.golden import assert_golden
 from tests.postgres import PASSWORD, Postgres
 
@@ -49,20 +50,15 @@ def test_a_good_key_gives_a_table_of_what_is_well(platform: Platform, configure:
     assert_golden(without_counts(ended.out), Path(__file__).with_name("well.txt"))
 
 
-def told(case: str, platform: Platform, port: str) -> str:
-    """Run a case; return it with what was printed, and the number of zones that were asked for."""
-    platform.noted.clear()
-    platform.faults.clear()
+def told(case: str, platform: Platform, port: str) -> Iterator[str]:
+    """Run a case; yield what was printed, and the number of zones that were asked for."""
+    platform.prepare(given(case))
     address = platform.url.removeprefix("http://")
-    for line in given(case):
-        if line.startswith("fault "):
-            platform.fail(**json.loads(line.removeprefix("fault ")))
-    shown = printed(case.replace("PLATFORM", address).replace("TAKEN", port), {})
-    shown = [line.replace(address, "PLATFORM").replace(port, "TAKEN") for line in shown]
-    # It follows from how long calls take.
-    shown = [re.sub(r"(budget allows) [\d.]+$", r"\1 N", line) for line in shown]
-    asked = {path for _, path in platform.requests if path.endswith("/statistics")}
-    return without_counts("\n".join([*given(case), *shown, f"zones {len(asked)}"]))
+    for line in printed(case.replace("PLATFORM", address).replace("TAKEN", port), {}):
+        # The budget follows from how long calls take.
+        shown = re.sub(r"(budget allows) [\d.]+$", r"\1 N", line)
+        yield without_counts(shown.replace(address, "PLATFORM").replace(port, "TAKEN"))
+    yield f"zones {len({path for _, path in platform.requests if path.endswith('/statistics')})}"
 
 
 def test_what_is_checked_and_found(
@@ -70,8 +66,7 @@ def test_what_is_checked_and_found(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     platform.world.dns.zones.rename(103, EVIL)
-    cases = CHECKS.read_text(encoding="utf-8").strip().split("\n\n")
-    assert_golden("\n\n".join(told(case, platform, str(unused_address.port)) for case in cases) + "\n", CHECKS)
+    assert_cases(CHECKS, lambda case: told(case, platform, str(unused_address.port)))
 
 
 def test_a_state_database_is_tried_and_not_changed(
