@@ -12,7 +12,7 @@ ABSENT = "13"
 THINGS: Mapping[str, object] = {
     "name": "thing_stats",
     "path": "/thing/{id}/stats",
-    "each": {"list": "/things", "items": "Items", "id": "Id", "name": "Name"}
+    "each": {"list": "/things?sort=id", "items": "Items", "id": "Id", "name": "Name"}
     | {"page": "page", "size": "perPage", "more": "HasMoreItems"},
     "label": "thing",
     "interval": "10m",

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from exporter.blocking import one_thread
 from exporter.platform.errors import CredentialError
+from exporter.platform.http.credential import Credential
 from exporter.settings import key_file
 from exporter.settings.key_file import CHECK_SECONDS, PATIENCE, KeyFile
 from tests.turned_clock import TurnedClock
@@ -31,6 +32,9 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     path.write_text("a third\n")
     clock.now += CHECK_SECONDS
     await until(lambda: key() == "a third", "a use looks at the file, too")
+    path.write_text("a fourth\n")
+    clock.now += CHECK_SECONDS
+    assert await Credential("access_key", key, key.refresh).header() == ("a fourth", "AccessKey", "a fourth")
 
 
 @pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import unquote
 
-from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Scalar
 from exporter.validation.section import refused
 
@@ -39,15 +38,9 @@ class Path:
         return "&".join((place, *sorted(query.split("&"))))
 
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
-        """Return the values of the placeholders; the client percent-encodes them.
-
-        Raises:
-            WrongShape: the id would lead to another path.
-        """
+        """Return the values of the placeholders; the client percent-encodes them."""
         found: dict[str, Scalar] = {}
         if self.names_target:
-            if target_id in _DOTS:
-                raise WrongShape(f"the id {target_id!r} cannot be part of a path")
             found["id"] = target_id
         if self.names_today:
             found["today"] = now.date().isoformat()
