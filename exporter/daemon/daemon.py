@@ -123,8 +123,7 @@ class Daemon:
         await self._work_or_wait(await self._claim(database), database)
         if self._has_no_shard():
             self._log.info("waiting for a shard", reason=self.spare())
-        seconds = min(SEEK_SECONDS, settings.state.lease / 5)
-        self._tasks.repeat("shard", seconds, partial(machine.clocks.sleep, seconds), partial(self._seek, database))
+        self._tasks.repeat("shard", min(SEEK_SECONDS, settings.state.lease / 5), partial(self._seek, database))
 
     async def _seek(self, database: "PostgresStorage") -> None:
         """Look for a free shard, if this process has none, or if another exporter has taken it."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from prometheus_client import Counter
@@ -9,6 +10,10 @@ from prometheus_client import Counter
 from exporter.clock import Clocks
 from exporter.log import logger
 from exporter.web.parts import Round
+
+# One round of work, which may await something.
+Work = Callable[[], Awaitable[object] | None]
+Wait = Callable[[], Awaitable[object]]
 
 
 class Tasks:
@@ -41,27 +46,19 @@ class Tasks:
         if error is not None:
             self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
 
-    def repeat(
-        self,
-        name: str,
-        seconds: float,
-        wait: Callable[[], Awaitable[object]],
-        work: Callable[[], Awaitable[object] | None],
-    ) -> None:
+    def repeat(self, name: str, seconds: float, work: Work, wait: Wait | None = None) -> None:
         """Do work in rounds: a round that fails is logged when that begins and when it ends, and the next tries again.
 
         Args:
             name: the name of the rounds.
-            seconds: the longest time of a wait.
-            wait: waits for the next round.
+            seconds: the time between two rounds, or the longest time of a wait.
             work: does one round.
+            wait: waits for the next round; None waits for so many seconds.
         """
         self.rounds[name] = Round(seconds, self._clocks.monotonic())
-        self.begin(name, self._repeated(name, wait, work))
+        self.begin(name, self._repeated(name, work, wait or partial(asyncio.sleep, seconds)))
 
-    async def _repeated(
-        self, name: str, wait: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[object] | None]
-    ) -> None:
+    async def _repeated(self, name: str, work: Work, wait: Wait) -> None:
         failures, own, is_failing = self._failures.labels(name), self.rounds[name], False
         while True:
             await wait()

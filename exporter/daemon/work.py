@@ -1,8 +1,6 @@
 """All that polls, counts and renders for one shard. A reload replaces what differs in it; all else goes on."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 
 from exporter.collectors import catalogue, discovery
 from exporter.counters.ledger import RETRY_SECONDS, Ledger
@@ -141,16 +139,12 @@ class Work:
         self._telemetry.show(self._telemetry.shard, own)
         self.poller.start()
         await self.renderer.render()
-        rounds: dict[str, tuple[float, Callable[[], Awaitable[object] | None]]] = {
-            "cleaning": (CLEANED_EVERY_SECONDS, self.forget_removed),
-            "log": (FAILURES_EVERY_SECONDS, self._failures.sum_up),
-            "lists": (SAVED_EVERY_SECONDS, self._save_lists),
-            "absences": (ABSENCES_EVERY_SECONDS, self._show_absent),
-            "targets": (SHOWN_EVERY_SECONDS, self.show),
-        }
-        for name, (seconds, round_) in rounds.items():
-            self.tasks.repeat(name, seconds, partial(asyncio.sleep, seconds), round_)
-        self.tasks.repeat("renderer", LONGEST_GAP, self.renderer.wait, self.renderer.step)
+        self.tasks.repeat("cleaning", CLEANED_EVERY_SECONDS, self.forget_removed)
+        self.tasks.repeat("log", FAILURES_EVERY_SECONDS, self._failures.sum_up)
+        self.tasks.repeat("lists", SAVED_EVERY_SECONDS, self._save_lists)
+        self.tasks.repeat("absences", ABSENCES_EVERY_SECONDS, self._show_absent)
+        self.tasks.repeat("targets", SHOWN_EVERY_SECONDS, self.show)
+        self.tasks.repeat("renderer", LONGEST_GAP, self.renderer.step, self.renderer.wait)
         self.tasks.begin("loop lag", event_loop.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
 
     async def stop(self) -> None:
