@@ -66,7 +66,7 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
     await work.start()
     try:
         waiting = list(all_targets(work.parts))
-        while waiting or _is_discovering(work):
+        while waiting:
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
             known = list(all_targets(work.parts))
             # What waits for the end of a pause would wait for as long as the platform asks.
@@ -140,7 +140,5 @@ def _whole(name: str, status: Status) -> Row:
         words = f"every poll fails: {status.message}; check the path of {setting}"
     elif status.reason in (errors.Unauthorized.reason, errors.Forbidden.reason):
         words = f"the {credential} is not accepted: {status.message}"
-    elif status.reason == errors.CredentialError.reason:
-        words = status.message
     target = name.replace(":", "/", 1) if is_database else f"account/{name}"
     return Row(name, "", target, "", FAILED, 0, words)
