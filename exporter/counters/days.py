@@ -158,7 +158,7 @@ class ChangeSeries(msgspec.Struct, array_like=True, tag="c"):
     """When the answers of a target last changed.
 
     Attributes:
-        mark: the mark of the last answer.
+        mark: the checksum of the last answer.
         value: this machine's unix seconds at the poll that first had this mark.
     """
 
@@ -168,6 +168,9 @@ class ChangeSeries(msgspec.Struct, array_like=True, tag="c"):
     following: ClassVar[int] = 0
 
     def count(self, source: LastChange, wall: float) -> None:
-        """Take over an answer, polled at `wall` in unix seconds; a clock that was set back takes the moment with it."""
+        """Compare an answer, polled at `wall` in unix seconds, with the one before.
+
+        If the clock was set back behind the last change, that moves to `wall`.
+        """
         self.value = min(self.value, wall) if source.value == self.mark else wall
         self.mark = source.value

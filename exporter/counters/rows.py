@@ -51,7 +51,7 @@ def from_columns(found: Iterable[Sequence[Any]]) -> dict[PollKey, StateRow]:
 
 
 def storable(text: str) -> str:
-    """Return a text that any storage can keep: half a character, and a zero, become question marks."""
+    """Return a text that any storage can keep: lone surrogates and NUL become question marks."""
     if not text.isascii() or "\0" in text:
         text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
     return text

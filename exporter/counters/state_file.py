@@ -229,5 +229,5 @@ def put_aside(path: Path, now: float) -> Path:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's error without its details, which the other bytes give."""
+    """Return the primary code of an error of SQLite, without the extended part."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF

@@ -181,7 +181,7 @@ class Accounts:
         return any(observer.authenticated is not None for observer in observers)
 
     async def leave(self, former: Mapping[str, Account]) -> None:
-        """Close the clients of former accounts that are not used now, and remove the series of removed ones."""
+        """Close the clients of former accounts that are no longer used, and remove the series of removed accounts."""
         for name in former.keys() - self.entries.keys():
             self.telemetry.forget("account", name)
             self._observers.pop(name, None)
@@ -200,5 +200,5 @@ def _is_database(name: str) -> bool:
 
 
 def _of_client(configured: AccountSettings | DatabaseSettings) -> AccountSettings | DatabaseSettings:
-    """Return settings without what concerns no client."""
+    """Return settings without the keys that do not matter to a client."""
     return configured.model_copy(update=dict.fromkeys(_SELECTIONS & type(configured).model_fields.keys()))

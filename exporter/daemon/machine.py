@@ -1,4 +1,4 @@
-"""What the daemon takes from the machine that it runs on: six things in one value, which a simulation replaces."""
+"""The dependencies of the daemon on its machine, in one value that a simulation replaces."""
 
 import random
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def _listen(web: WebSettings, executors: Executors) -> WebServer:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the daemon takes from its machine; by default the real thing.
+    """What the daemon uses of its machine: clocks, randomness, threads, connections, files, a server.
 
     Attributes:
         clocks: the clocks.

@@ -109,7 +109,7 @@ Update = Mapping[str, Family | None]
 
 
 def _packed(chart: Sequence[float]) -> Sequence[float]:
-    """Return a chart in little memory: whole counts below 2**32, as most are, take half of that of others."""
+    """Return a chart in compact form: four bytes a count if all are whole and below 2**32, else eight."""
     if not chart:
         return ()
     try:
@@ -229,7 +229,7 @@ class Store:
         return iter(self._ordered)
 
     def left_out(self) -> Mapping[str, int]:
-        """Return for each family how many series of all targets the bound of label values leaves out now."""
+        """Return for each family how many series of all targets are left out now, because of too many label values."""
         total: Counter[str] = Counter()
         for status in self._statuses.values():
             if status.left_out and status.served:

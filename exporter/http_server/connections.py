@@ -73,7 +73,7 @@ class Connections:
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:
-        """Count a new connection, or change how a counted one is asked whether it waits for its client, and closed."""
+        """Add an open connection, or replace its functions: `waits` for its client, and `abort`."""
         self._open[connection] = waits, abort
 
     def closed(self, connection: object) -> None:

@@ -26,7 +26,7 @@ from exporter.telemetry import Telemetry
 
 @dataclass(slots=True, eq=False)
 class Poller:
-    """Polls targets, each poll from its calls to its families.
+    """Polls targets: makes the calls of a poll, and publishes its families.
 
     Attributes:
         schedule: decides what is polled next.
@@ -86,7 +86,7 @@ class Poller:
         self._begin(due.target.client_name)
 
     async def poll(self, due: RunningPoll) -> None:
-        """Poll a target that is due. A fault of ours ends with this poll: its target fails, and nothing else."""
+        """Poll a target that is due. An unexpected exception fails this target, and nothing else."""
         began = self.clocks.monotonic()
         try:
             polled = await self._fetch(due)
@@ -104,7 +104,7 @@ class Poller:
         now = polled.date or self.clocks.utc()
         ending = [self._end(due, outcome, now, seconds) for outcome in polled.outcomes]
         if len(ending) == 1:
-            # Most polls are of one target, for which another task would be in vain.
+            # Most polls are of one target, which needs no task of its own.
             await ending[0]
         else:
             await asyncio.gather(*ending)
@@ -193,7 +193,7 @@ class Poller:
                         self.store.clear(other.collector.name, target)
 
     def _is_in_force(self, due: RunningPoll, target: Target) -> bool:
-        """Return whether what a poll began with is still in use, and the target still polled in the same way."""
+        """Return whether the plan and account of a poll are still those in use, and the target is polled as before."""
         polled = self.registry.by_key.get(target.key)
         if not self.schedule.is_in_force(due):
             return False
@@ -209,9 +209,9 @@ class Poller:
         return PlatformError(f"internal error: {type(error).__name__}")
 
     def _note(self, due: RunningPoll, polled: PollResult) -> None:
-        """Say that a poll has succeeded or failed; the latter is repeated soon, also where no series shows it.
+        """Record in the schedule whether a poll succeeded; a failed one is repeated soon.
 
-        Those are failures of names, and of a list for another shard's account: they are logged here.
+        Failures that no series shows are logged here: of names, and of a list for an account of another shard.
         """
         collector, target = due.plan.collector, due.target
         if not self.schedule.is_in_force(due):

@@ -58,7 +58,7 @@ class DueEntry(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class RunningPoll:
-    """A poll that is due, with all that it may assume.
+    """A poll that is due, with the plan, the target and the account that it uses.
 
     Attributes:
         plan: how its collector is run.
@@ -169,7 +169,7 @@ class Schedule:
         self._measure()
 
     def take(self, name: str) -> RunningPoll | None:
-        """Return the next poll of an account that is to begin now; None if there is none, or as many run as may."""
+        """Return the next poll of an account that is to begin now; None if none is due, or if no more may run."""
         account, now = self.accounts.get(name), self._clocks.monotonic()
         if account is None or self._taken_from is None:
             return None

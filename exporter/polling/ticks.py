@@ -1,4 +1,4 @@
-"""Makes APScheduler run ticks by a monotonic clock, whatever is done to this machine's wall clock."""
+"""Makes APScheduler run ticks by a monotonic clock, so that changes of this machine's wall clock have no effect."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -51,21 +51,23 @@ class BudgetSettings(Section):
     """The limits on the calls to an account."""
 
     requests_per_second: float = Field(
-        default=10.0, gt=0, le=100_000, allow_inf_nan=False, description="Calls started in a second."
+        default=10.0, gt=0, le=100_000, allow_inf_nan=False, description="The most calls that are started in a second."
     )
-    max_in_flight: int = Field(default=32, ge=1, le=4096, description="Calls in flight at once.")
+    max_in_flight: int = Field(default=32, ge=1, le=4096, description="The most calls in flight at once.")
 
 
 class DiscoveredSettings(Section):
     """Which resources of a kind are polled."""
 
     discover: bool = Field(default=True, description="Find them on the platform.")
-    ids: tuple[Identifier, ...] = Field(default=(), description="Ids that are polled, discovered or not.")
+    ids: tuple[Identifier, ...] = Field(
+        default=(), description="Ids that are always polled, even if they are not discovered."
+    )
     include: tuple[PatternField, ...] = Field(
-        default=(), description="Discover only those whose name contains a match of one of these patterns."
+        default=(), description="Patterns: only those whose name matches one of them, in any part, are discovered."
     )
     exclude: tuple[PatternField, ...] = Field(
-        default=(), description="Discover none whose name contains a match of one of these."
+        default=(), description="Patterns: those whose name matches one of them, in any part, are not discovered."
     )
 
 
@@ -85,7 +87,8 @@ class ScriptsSettings(DiscoveredSettings):
     """Which edge scripts are polled, and how."""
 
     read: Literal["get", "update"] = Field(
-        default="get", description="Read by GET, or by the documented update POST with an empty body."
+        default="get",
+        description="How scripts are read: get (GET), or update (the documented POST, with an empty body).",
     )
     monthly_budget_dollars: Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]] = Field(
         default_factory=dict,
@@ -98,7 +101,7 @@ class ShieldZonesSettings(DiscoveredSettings):
     """Which shield zones are polled; their names are those of their pull zones."""
 
     rate_limits: bool = Field(
-        default=True, description="Find each zone's rate limits, where the platform has the listing."
+        default=True, description="Find the rate limits of each zone, if the platform lists them."
     )
 
 
@@ -106,7 +109,7 @@ class RateLimitSettings(Section):
     """One rate limit that is polled."""
 
     id: Identifier = Field(description="The rate limit's id.")
-    name: str = Field(default="", description="The name that labels its metrics.")
+    name: str = Field(default="", description="Its name, which is a label of its metrics.")
     shield_zone_id: Identifier | None = Field(default=None, description="The shield zone that it belongs to.")
 
 
@@ -145,17 +148,17 @@ class AccountSettings(Section):
     name: Text = Field(default="main", description="The account's name, which is a label of its metrics.")
     base_url: BaseUrl = Field(description="The platform's address, such as https://api.example.net.")
     api_key: Secret = Field(default=None, description="The account's key.")
-    api_key_file: SecretFile = Field(default=None, description="The file that holds the account's key.")
+    api_key_file: SecretFile = Field(default=None, description="The file that contains the account's key.")
     auth: Annotated[Literal["access_key", "bearer"], BeforeValidator(_parse_auth)] = Field(
         default="access_key", description="How the key is sent: in the AccessKey header, or as a bearer token."
     )
     budget: BudgetSettings = BudgetSettings()
-    timeout: Timeout = Field(default=10.0, description="The deadline of a whole attempt.")
+    timeout: Timeout = Field(default=10.0, description="The time limit of a whole attempt.")
     labels: Labels = Field(
         default_factory=dict, description="Labels of every target of the account, in edge_target_labels."
     )
     target_labels: tuple[TargetLabelsSettings, ...] = Field(
-        default=(), description="Labels of targets by their names; they come before those of all targets."
+        default=(), description="Labels of targets by their names; they have priority over those of all targets."
     )
     dns_zones: DnsZonesSettings = DnsZonesSettings()
     scripts: ScriptsSettings = ScriptsSettings()
@@ -203,9 +206,9 @@ class DatabaseSettings(Section):
         description=f"The database's address, such as {_EXAMPLE}."
     )
     auth_token: Secret = Field(default=None, description="The access token; a read-only one suffices.")
-    auth_token_file: SecretFile = Field(default=None, description="The file that holds the access token.")
+    auth_token_file: SecretFile = Field(default=None, description="The file that contains the access token.")
     budget: BudgetSettings = BudgetSettings()
-    timeout: Timeout = Field(default=10.0, description="The deadline of a whole attempt.")
+    timeout: Timeout = Field(default=10.0, description="The time limit of a whole attempt.")
     queries: tuple[SqlQuery, ...] = ()
 
     def credential(self) -> SecretStr:

@@ -80,9 +80,9 @@ def _complete(sections: dict[Any, Any], data: Data, kind: str, places: Iterable[
 
 
 def _only_item(data: Data, kind: str) -> Data | None:
-    """Return the values of the only item of a list, which variables may complete; empty if there is no item.
+    """Return the values of the only account or database, which variables may complete; empty if there is none.
 
-    None if there are several, or something else, which is reported where the list is validated.
+    Returns None if there are several, or if it is not a list of mappings, which its validation reports.
     """
     listed = data.get(kind) or [{}]
     if not isinstance(listed, list) or len(listed) > 1 or not isinstance(listed[0], Mapping):

@@ -52,7 +52,7 @@ class Settings(BaseSettings, Section):
         description="The address of Alertmanager, for links to a silence from a target's page; null: no links.",
     )
     thresholds: tuple[ThresholdSettings, ...] = Field(
-        default=(), description="Thresholds of alerts for single targets, in place of the alerts' own."
+        default=(), description="Thresholds of alerts for single targets; they replace those of the rules."
     )
     collectors: CollectorsSettings = CollectorsSettings()
     series: SeriesSettings = SeriesSettings()

@@ -88,12 +88,14 @@ class SeriesSettings(Section):
     """Which series are served."""
 
     max_label_values: int = Field(
-        default=1000, ge=1, le=1_000_000, description="The most label values of a metric for each target."
+        default=1000, ge=1, le=1_000_000, description="The most label values that a metric of one target may have."
     )
     deny: tuple[PatternField, ...] = Field(
-        default=(), description="Families that are not served; patterns of whole names."
+        default=(), description="Patterns of whole names: these families are not served."
     )
-    allow: tuple[PatternField, ...] = Field(default=(), description="The only families that are served; all if empty.")
+    allow: tuple[PatternField, ...] = Field(
+        default=(), description="Patterns of whole names: only these families are served; all if empty."
+    )
 
     def serves(self, family: str) -> bool:
         """Return whether a family of this name is served."""
@@ -141,12 +143,14 @@ class StateSettings(Section):
     url: Secret = Field(
         default=None, description="A PostgreSQL database's address, with its password; used instead of the file."
     )
-    url_file: SecretFile = Field(default=None, description="The file that holds the database's address.")
+    url_file: SecretFile = Field(default=None, description="The file that contains the database's address.")
     installation: Text = Field(
-        default="default", description="The name of the exporters that share their counters in the database."
+        default="default",
+        description="The name of this group of exporters, which share their counters in the database.",
     )
     lease: LeaseLength = Field(
-        default=15.0, description="After how long the database frees the shard of an exporter that does not answer."
+        default=15.0,
+        description="The time after which the database frees the shard of an exporter that does not answer.",
     )
     retention: Retention = Field(default=2_592_000.0, description="How long a removed target's counters are kept.")
 

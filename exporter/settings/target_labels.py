@@ -35,7 +35,7 @@ Labels = Mapping[Annotated[str, AfterValidator(parse_own_label)], Text]
 
 
 class TargetLabelsSettings(Section):
-    """Labels of the targets whose names match."""
+    """Labels of the targets whose names match a pattern."""
 
-    match: PatternField = Field(description="A pattern of which the target's name contains a match.")
-    labels: Labels = Field(description="Their labels; of several entries with a label, the first counts.")
+    match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
+    labels: Labels = Field(description="Their labels; if several entries give a label, the first applies.")

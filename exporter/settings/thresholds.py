@@ -31,9 +31,11 @@ def parse_alert(value: str) -> str:
 
 
 class ThresholdSettings(Section):
-    """A threshold of an alert for single targets, in place of the alert's own."""
+    """A threshold of an alert for single targets; it replaces that of the rule."""
 
     alert: Annotated[str, AfterValidator(parse_alert)] = Field(description="The alert.")
-    match: PatternField = Field(description="A pattern of which the target's name contains a match.")
-    value: float = Field(ge=0, allow_inf_nan=False, description="The threshold; of several entries the first counts.")
-    account: Text | None = Field(default=None, description="The only account whose targets it is for.")
+    match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
+    value: float = Field(
+        ge=0, allow_inf_nan=False, description="The threshold; if several entries match, the first applies."
+    )
+    account: Text | None = Field(default=None, description="The account of the targets; null: all accounts.")

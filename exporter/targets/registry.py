@@ -237,7 +237,7 @@ class Registry:
         return newest(move for move in moves if move.at >= since and self._is_reported(move))
 
     def _is_reported(self, move: Move) -> bool:
-        """Return whether it concerns what this process polls, or would poll if it were there."""
+        """Return whether this process polls the target of a move, or would poll it if it still existed."""
         key, selection = move.key, self._selections.get((move.key.account, move.key.kind))
         is_selected = selection is not None and selection.rejection(move.name) is None
         return is_selected and (key in self.by_key) != move.is_gone and self.owns(key, move.parent)

@@ -80,7 +80,7 @@ class Target:
         object.__setattr__(self, "client_name", self.account or DATABASE_PREFIX + self.id.partition("/")[0])
 
     def __eq__(self, other: object) -> bool:
-        """Return whether it is the same thing; all else of it may have changed."""
+        """Return whether both are the same target; their other attributes may differ."""
         return isinstance(other, Target) and self.key == other.key
 
     def __hash__(self) -> int:

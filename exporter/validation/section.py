@@ -152,7 +152,7 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
 
 
 def _shown(details: ErrorDetails) -> str:
-    """Return a value as a message shows it: scalars shortened; by its kind what is larger, or could be anything."""
+    """Return a value as a message shows it: a scalar, shortened; for anything larger, only its kind."""
     value: object = details["input"]
     match value:
         case None:

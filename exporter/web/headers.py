@@ -76,7 +76,7 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 
 def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS, *, replaces: bool = False) -> Send:
-    """Return a `send` that adds headers to an answer; those that it has already are replaced, or kept."""
+    """Return a `send` that adds headers to an answer, and replaces or keeps those that the answer has."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

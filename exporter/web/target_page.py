@@ -74,7 +74,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
 
 
 def _values(exposed: bytes, account: str, said: set[str]) -> Iterator[Json]:
-    """Yield the values that are served of a target, without the labels that only say which target it is."""
+    """Yield the values of a target that are served, without the labels that identify the target."""
     shown = label_value(account)
     for family in text_string_to_metric_families(exposed.decode()):
         for sample in family.samples:

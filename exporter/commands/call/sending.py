@@ -145,7 +145,7 @@ def exit_code(error: PlatformError) -> int:
 
 
 def _as_text(value: Any, secrets: Sequence[str] = ()) -> str:  # noqa: ANN401 - any JSON
-    """Return JSON as text without secrets, in which no character controls a terminal; for a program on one line."""
+    """Return JSON as text, without secrets or terminal control characters; on one line unless it goes to a terminal."""
     layout: dict[str, Any] = {"indent": 2} if sys.stdout.isatty() else {"separators": (",", ":")}
     shown = [value]
     mask_secrets(shown, _SECRET_FIELDS.__contains__, lambda text: without_secrets(text, secrets))

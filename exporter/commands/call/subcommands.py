@@ -34,7 +34,7 @@ CALLABLE: Mapping[str, Operation[Any]] = {
 
 
 class _Time(click.DateTime):
-    """A day, or a time with its zone, in UTC as it is sent."""
+    """A parameter type: a day, or a time with its zone, which is converted to UTC."""
 
     def __init__(self) -> None:
         super().__init__(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"])
@@ -46,7 +46,7 @@ class _Time(click.DateTime):
 
 
 class _Secret(click.File):
-    """A secret in a file or from standard input; a text that is no file may be the secret, and is not repeated."""
+    """A parameter type: a secret in a file or from standard input. Errors do not repeat the text, maybe the secret."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         """Read a file."""
@@ -78,7 +78,7 @@ _TYPES = {
 
 
 def _option(parameter: Parameter) -> click.Option:
-    """Return the option of a parameter; its value is as it is sent."""
+    """Return the option of a parameter; it converts a value to what is sent."""
     kind: Any = _TYPES[parameter.type]
     if parameter.secret:
         kind = _Secret(encoding="utf-8")
@@ -106,7 +106,7 @@ def command_of(operation: Operation[Any]) -> click.Command:
         short_help=marks + operation.help,
     )
     @click.option(f"--{what}", "callee", metavar="NAME", help=f"The {what} to call; needed if there are several.")
-    @click.option("-y", "--yes", is_flag=True, help="Send what may change something.")
+    @click.option("-y", "--yes", is_flag=True, help="Send the request, although it may change something.")
     @config_option
     def command(config: Path | None, flags: Mapping[str, str], callee: str | None, *, yes: bool, **values: Any) -> None:  # noqa: ANN401
         call(operation, values, config, flags, callee=callee, yes=yes)

@@ -43,7 +43,7 @@ class Credential:
             raise
         if not secret or not secret.isascii() or not secret.isprintable():
             self.refused = secret
-            raise CredentialError("the key is empty, or holds characters that are not allowed in a header")
+            raise CredentialError("the key is empty, or contains characters that are not allowed in a header")
         if self._scheme == "access_key":
             return secret, "AccessKey", secret
         return secret, "Authorization", f"Bearer {secret}"

@@ -129,7 +129,7 @@ class RateLimiter:
             self._next_slot = max(self._next_slot, self._clock() - BURST_SECONDS) + 1.0 / self.effective_rate
 
     def release(self) -> None:
-        """End a call, whatever came of it."""
+        """End a call, after a success or a failure."""
         self._in_flight.release()
 
     def answered(self, operation: str) -> None:
@@ -143,7 +143,7 @@ class RateLimiter:
 
         Args:
             operation: the operation's name.
-            wait: the seconds of its `Retry-After`; None if it sent none. 0 says as little as none.
+            wait: the seconds of its `Retry-After`; None if it sent none. 0 is treated like none.
         """
         now, pause = self._clock(), self._pauses.setdefault(operation, _Pause())
         if pause.until <= now:

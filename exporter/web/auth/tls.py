@@ -204,7 +204,7 @@ class ServerTls:
 
 
 def _stamps(settings: TlsSettings) -> list[Stamp] | None:
-    """Return what changes with the content of the files; None while one of them cannot be looked at."""
+    """Return the stamps of the files, which change with their content; None if one of them cannot be accessed."""
     files = (settings.cert_file, settings.key_file, settings.client_ca_file)
     try:
         return [stamp(file) for file in files if file is not None]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> str:
-    """Return a link to the status page with the first targets that a query with these changes finds in view."""
+    """Return a link to the targets on the status page, for a query with these changes, from the first one on."""
     values = {**(query or {}), "offset": 0, **changes}
     asked = urlencode({name: value for name, value in values.items() if value}, doseq=True, errors="replace")
     return f"./?{asked}#targets" if asked else "./#targets"
