@@ -29,7 +29,7 @@ _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 # Without an '@', so that no parser takes a part of a user and a password for the host.
 _URL = re.compile(
     r"(?P<scheme>[a-z]+)://"
-    r"(?:\[[0-9a-f:.]+(?:%\w+)?\]|[^\x00-\x20\x7f-\xa0/?#@:%\[\]\\]+)(?::(?P<port>[0-9]{1,5}))?"
+    r"(?:\[[0-9a-f:.]+\]|[^\x00-\x20\x7f-\xa0/?#@:%\[\]\\]+)(?::(?P<port>[0-9]{1,5}))?"
     r"(?:/[^\x00-\x20\x7f-\xa0?#@%]*)?",
     re.ASCII | re.IGNORECASE,
 )

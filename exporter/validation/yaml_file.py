@@ -28,7 +28,7 @@ _MOST_VALUES = 1_000_000
 _OF_NAMES = frozenset({("info",), ("labels",), ("monthly_budget_dollars",), ("basic_auth_users",)})
 # What the parser quotes from the file, which could be a part of a secret.
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
-_SURROGATE = re.compile(r"\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}")
+_HALF = re.compile("[\ud800-\udfff]")
 # Where these faults are found is far from where they begin.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
 
@@ -84,9 +84,6 @@ def read_marked(path: Path) -> MarkedFile:
 def parse_marked(text: str, source: str) -> MarkedFile:
     """Parse YAML text that contains one mapping, or nothing; its faults are in the result."""
     place = Place(source)
-    if half := _SURROGATE.search(text):
-        place = Place(source, text.count("\n", 0, half.start()) + 1)
-        return _refused(place, f"contains {half[0]}, half of a character; write the character itself")
     try:
         loader = _TextLoader(text)
         root = loader.get_single_node()
@@ -135,7 +132,7 @@ class _Values:
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _wrong("found a key that is no text", key)
-            name = key.value
+            name = _text(key)
             found[name] = text = self._value(value, key, (*path, name))
             if name.endswith("_file") and path[-1:] not in _OF_NAMES and isinstance(text, str) and text.strip():
                 found[name] = str(Path(self._source).parent / text)
@@ -151,7 +148,7 @@ class _Values:
             return self.mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._value(item, item, (*path, number)) for number, item in enumerate(node.value)]
-        return None if node.tag == _NULL else node.value
+        return None if node.tag == _NULL else _text(node)
 
     def _find_duplicates(self, node: yaml.MappingNode, path: KeyPath) -> None:
         lines: dict[str, int] = {}
@@ -161,6 +158,13 @@ class _Values:
                 message = f"duplicate key, first on line {lines[key.value]}"
                 self.faults.append(ConfigurationFault(self._source, line, written((*path, key.value)), message))
             lines.setdefault(key.value, line)
+
+
+def _text(node: yaml.Node) -> str:
+    text = str(node.value)
+    if half := _HALF.search(text):
+        raise _wrong(f"found {ascii(half[0])[1:-1]}, half of a character; write the character itself", node)
+    return text
 
 
 def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:

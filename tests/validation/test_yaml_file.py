@@ -66,7 +66,7 @@ def test_why_a_file_cannot_be_read_is_said_in_our_words() -> None:
 NO_CHARACTER = "contains \\U and a number that is no character"
 
 
-HALF = "contains \\ud800, half of a character; write the character itself"
+HALF = "is not valid YAML: found \\ud800, half of a character; write the character itself"
 
 
 @pytest.mark.parametrize(
