@@ -49,7 +49,7 @@ class Explainer:
     def absences(self, families: Collection[str] = (), targets: Collection[str] = ()) -> list[Absence]:
         """Return the absences of families, and of targets by their labels or names; of all if none are given."""
         groups: dict[tuple[object, ...], Absence] = {}
-        for collector, target, findings in self._of_all(families, targets):
+        for collector, target, findings in self._lacking(families, targets):
             for finding, names in findings.items():
                 one = Absence(target.client_name, collector.name, tuple(names), finding)
                 alike = one.account, one.collector, one.families, finding.cause, finding.reason
@@ -61,24 +61,24 @@ class Explainer:
     async def counts(self) -> Mapping[tuple[str, str], int]:
         """Return the number of absent families, counted for each target, by collector and cause."""
         counts: Counter[tuple[str, str]] = Counter()
-        for number, (collector, _, findings) in enumerate(self._of_all(), start=1):
+        for number, (collector, _, findings) in enumerate(self._lacking(), start=1):
             for finding, names in findings.items():
                 counts[collector.name, finding.cause] += len(names)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         return counts
 
-    def _of_all(
+    def _lacking(
         self, families: Collection[str] = (), targets: Collection[str] = ()
     ) -> Iterator[tuple[Collector, Target, Mapping[Finding, list[str]]]]:
         """Yield each target of each collector with those of its families that have no series, by the reason."""
         for collector in self.collectors():
             refused = self._refused(collector)
-            for target, standing in self._candidates(collector):
+            for target, for_all in self._candidates(collector):
                 if not targets or target.key.label in targets or target.name in targets:
                     infos = collector.families_of(target.kind, target.id)
                     wanted = [info for info in infos if not families or info.name in families]
-                    yield collector, target, self._of_target(collector, target, wanted, refused, standing)
+                    yield collector, target, self._of_target(collector, target, wanted, refused, for_all)
 
     def answer(self, named: str) -> str:
         """Return what there is to say of a target without absences, which is named by its label or name."""
@@ -118,14 +118,14 @@ class Explainer:
             others = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
             for one in others:
                 path = selection.rejection(one.name)
-                standing = None if path is None else self._not_asked_for("leaves it out", *selection.setting, *path)
-                yield Target(account, kind, one.key.id, one.name), standing
+                for_all = None if path is None else self._not_asked_for("leaves it out", *selection.setting, *path)
+                yield Target(account, kind, one.key.id, one.name), for_all
             for target in polled.values():
                 is_wanted = kind != collector.polls or collector.wants(target)
                 if collector is discovery.COLLECTOR:
                     is_wanted = discovery.SEARCH in target.watched  # its families count what a search finds
-                standing = None if is_wanted else self._not_asked_for("selects nothing for it", *selection.setting)
-                yield target, standing
+                for_all = None if is_wanted else self._not_asked_for("selects nothing for it", *selection.setting)
+                yield target, for_all
             if not (others or polled or selection.fixed):
                 yield Target(account, kind, ANY), self._of_none(selection)
 
@@ -147,17 +147,17 @@ class Explainer:
         target: Target,
         infos: Sequence[FamilyInfo],
         refused: Mapping[str, Finding],
-        standing: Finding | None,
+        for_all: Finding | None,
     ) -> Mapping[Finding, list[str]]:
         """Return those of a target's families that have no series, or lack label values, by the reason."""
         status = self.store.find(PollKey(target.key, collector.name))
         # After a failure the values of the last good answer are served until they are stale.
         answered = status if status is not None and (status.served or status.up) else None
-        if standing is None and answered is None:
-            standing = self._of_silence(collector, target, status)
+        if for_all is None and answered is None:
+            for_all = self._of_silence(collector, target, status)
         found: dict[Finding, list[str]] = {}
         for info in infos:
-            finding = refused.get(info.name) or standing
+            finding = refused.get(info.name) or for_all
             if finding is None and answered is not None:
                 finding = self._of_answer(info, answered)
             if finding is not None:

@@ -103,11 +103,15 @@ def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         alike.setdefault((row.result, row.detail), []).append(row)
-    for (result, detail), same in alike.items():
-        is_listed = len(same) <= _MOST_ALIKE
-        for row in same if is_listed else same[:1]:
-            target = _target(row) if is_listed else f"{len(same)} targets, first {_target(row)}"
-            yield row.collector, target, result, _short(detail or counted(row.families, "family", "families"))
+    for same in alike.values():
+        if len(same) <= _MOST_ALIKE:
+            yield from (_cells(row, _target(row)) for row in same)
+        else:
+            yield _cells(same[0], f"{len(same)} targets, first {_target(same[0])}")
+
+
+def _cells(row: Row, target: str) -> tuple[str, ...]:
+    return row.collector, target, row.result, _short(row.detail or counted(row.families, "family", "families"))
 
 
 def _target(row: "Row") -> str:
