@@ -80,7 +80,7 @@ def test_each_query_answers_its_question(days: tuple[Path, dict[str, float]], tm
     assert found == {
         "What did the platform count yesterday, exactly?": {ZONE: said["yesterday"]},
         "Does the platform agree with itself?": {},
-        "Does the counter run away from the day's own figure?": {ZONE: LATE},
+        "Does the counter drift from the day's own figure?": {ZONE: LATE},
         "Are scrapes missing?": {"": 2},
         "Are there two series for one target?": {RENAMED: 2},
         "How much of yesterday came after its last poll?": {ZONE: said["yesterday"] - said["last poll"]},
