@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
 
 from exporter.collectors.database import SqlQuery
 from exporter.settings.target_labels import MOST_LABELS, Labels, TargetLabelsSettings
@@ -187,7 +187,7 @@ class AccountSettings(Section):
             yield from duplicates([((key, place), one.id) for place, one in enumerate(getattr(self, key))], "id")
 
 
-def parse_database_url(value: object) -> str:
+def parse_database_url(value: str) -> str:
     """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
     address = parse_url(value, ("libsql", "https", "http"), _EXAMPLE)
     scheme, _, rest = address.partition("://")
@@ -197,12 +197,8 @@ def parse_database_url(value: object) -> str:
 class DatabaseSettings(Section):
     """One database."""
 
-    name: str = Field(
-        default="default",
-        pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$",
-        description="The database's name, which is a label of its metrics.",
-    )
-    url: Annotated[str, BeforeValidator(parse_database_url)] = Field(
+    name: Text = Field(default="default", description="The database's name, which is a label of its metrics.")
+    url: Annotated[str, AfterValidator(parse_database_url)] = Field(
         description=f"The database's address, such as {_EXAMPLE}."
     )
     auth_token: Secret = Field(default=None, description="The access token; a read-only one suffices.")

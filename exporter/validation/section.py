@@ -142,9 +142,7 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         return f"missing; expected {said[:1].lower()}{said[1:]}" if said else "missing"
     if kind == "too_long":
         return f"found {context['actual_length']} items, expected at most {context['max_length']}"
-    if kind == "string_pattern_mismatch":
-        what = f"text of the pattern {context['pattern']}"
-    elif kind == _EXPECTED:
+    if kind == _EXPECTED:
         what = str(context["message"])
     else:
         what = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]

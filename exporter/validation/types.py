@@ -93,20 +93,20 @@ def parse_listen(value: object) -> ListenAddress:
     return ListenAddress(found["ipv6"] or found["host"], int(found["port"]))
 
 
-def parse_url(value: object, schemes: Collection[str], example: str) -> str:
+def parse_url(value: str, schemes: Collection[str], example: str) -> str:
     """Validate the address of a server, and return it without a slash at its end.
 
     Errors show no part of it, which may be a secret.
     """
-    found = _URL.fullmatch(value.strip()) if isinstance(value, str) else None
+    found = _URL.fullmatch(value.strip())
     if found is None or found["scheme"].lower() not in schemes or not 1 <= int(found["port"] or 1) <= _HIGHEST_PORT:
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
         raise refused(f"is not a URL with {beginnings} and without a user, a query or a fragment, such as {example}")
     return found.string.rstrip("/")
 
 
-def _http_url(example: str) -> BeforeValidator:
-    return BeforeValidator(lambda value: parse_url(value, ("https", "http"), example))
+def _http_url(example: str) -> AfterValidator:
+    return AfterValidator(lambda value: parse_url(value, ("https", "http"), example))
 
 
 def parse_text(value: str) -> str:
