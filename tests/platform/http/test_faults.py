@@ -130,17 +130,19 @@ OTHER = reply('{"TotalQueriesServed": 8}')
 
 
 @pytest.mark.parametrize(
-    ("unasked", "is_together"), [(OTHER, True), (OTHER, False), (OTHER[:20], False), (b"\r\n", False)]
+    ("unasked", "comes"),
+    [(OTHER, "together"), (OTHER, "unread"), (OTHER, "read"), (OTHER[:20], "unread"), (b"\r\n", "unread")],
 )
-async def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(
-    unasked: bytes, *, is_together: bool
-) -> None:
+async def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(unasked: bytes, comes: str) -> None:
+    is_together = comes == "together"
     async with raw_server(saying(reply(GOOD) + unasked if is_together else reply(GOOD))) as server:
         async with client_of(server.url) as kit:
             await dns.statistics(kit.calls, 102)
             for line in [] if is_together else list(server.open):
                 # It is there, but unread, when the next call begins.
                 line.writer.write(unasked)
+            if comes == "read":
+                await asyncio.sleep(0.1)
             server.script = saying(reply(GOOD.replace("7", "9")))
             got = await dns.statistics(kit.calls, 103)
         assert (got.value.total_queries_served, server.connections, len(server.requests)) == (9, 2, 2)
