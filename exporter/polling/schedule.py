@@ -258,8 +258,9 @@ class Schedule:
 
     def _compare_keys(self) -> None:
         """Poll the targets of accounts as new ones whose key was refused and has been replaced."""
-        renewed = [name for name, account in self.accounts.items() if account.client.credential.take_renewal()]
+        renewed = [name for name, account in self.accounts.items() if account.client.credential.is_replaced()]
         for name in renewed:
+            self.accounts[name].client.credential.refused = None
             self._log.info("key has changed, polling at once", account=name)
         if renewed:
             self._forget(renewed)

@@ -1,7 +1,6 @@
 """The key or token of an account or a database."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 from exporter.platform.errors import CredentialError
 
@@ -52,11 +51,9 @@ class Credential:
         """Return whether the platform refused the secret at its last use."""
         return self.refused is not None
 
-    def take_renewal(self) -> bool:
-        """Clear the refusal if the secret has been replaced since; return whether it was."""
-        if self.refused is not None:
-            with suppress(CredentialError):
-                if self._read() != self.refused:
-                    self.refused = None
-                    return True
-        return False
+    def is_replaced(self) -> bool:
+        """Return whether the secret was replaced since the platform refused it; the caller then clears `refused`."""
+        try:
+            return self.refused is not None and self._read() != self.refused
+        except CredentialError:
+            return False

@@ -9,23 +9,23 @@ from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http.credential import Credential
 from tests.platform.clients import Reply, answered, good
 
-# The key that is sent and what the platform says of it; the key that is there afterwards; whether it is renewed, and
+# The key that is sent and what the platform says of it; the key that is there afterwards; whether it is replaced, and
 # whether the platform has refused it. None is a key that cannot be read.
 CASES = {
     "no call was made": (None, "", "old", False, False),
     "refused, and still the same": ("old", "refused", "old", False, True),
-    "refused, and then another": ("old", "refused", "new", True, False),
+    "refused, and then another": ("old", "refused", "new", True, True),
     "accepted, and then another": ("old", "accepted", "new", False, False),
     "refused, and then unreadable": ("old", "refused", None, False, True),
     "unreadable, and still so": (None, "unread", None, False, True),
-    "unreadable, and then not": (None, "unread", "new", True, False),
+    "unreadable, and then not": (None, "unread", "new", True, True),
     "no text for a header": ("not\na header", "unsent", "not\na header", False, True),
 }
 
 
-@pytest.mark.parametrize(("sent", "said", "later", "is_renewed", "is_refused"), CASES.values(), ids=CASES)
-async def test_a_key_is_renewed_once_after_it_was_refused(
-    sent: str | None, said: str, later: str | None, *, is_renewed: bool, is_refused: bool
+@pytest.mark.parametrize(("sent", "said", "later", "is_replaced", "is_refused"), CASES.values(), ids=CASES)
+async def test_a_refused_key_is_known_to_be_replaced(
+    sent: str | None, said: str, later: str | None, *, is_replaced: bool, is_refused: bool
 ) -> None:
     key = sent
 
@@ -44,8 +44,7 @@ async def test_a_key_is_renewed_once_after_it_was_refused(
             with pytest.raises(CredentialError):
                 await credential.header()
     key = later
-    assert (credential.take_renewal(), credential.is_refused()) == (is_renewed, is_refused)
-    assert not credential.take_renewal()
+    assert (credential.is_replaced(), credential.is_refused()) == (is_replaced, is_refused)
 
 
 async def test_a_401_refuses_the_key_until_it_is_accepted() -> None:
