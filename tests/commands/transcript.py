@@ -18,7 +18,7 @@ from tests.sandbox.test_answers import REPEATED
 
 def given(case: str) -> list[str]:
     """Return the lines of a case that are not written by the test."""
-    return [line for line in case.splitlines() if line.startswith(("# ", "file ", "fault ", "$ "))]
+    return [line for line in case.splitlines() if line.startswith(("# ", "file ", "fault ", "answer ", "$ "))]
 
 
 def assert_cases(path: Path, run: Callable[[str], Iterable[str]]) -> None:
@@ -36,7 +36,7 @@ def printed(case: str, environ: Mapping[str, str], *program: str, stdin: str | N
     words = shlex.split(line.removeprefix("$ "))
     if words[:2] == ["env", "-i"]:
         words, environ = words[2:], {}
-    while re.match(r"\w+=", words[0]):
+    while words and re.match(r"\w+=", words[0]):
         name, _, value = words.pop(0).partition("=")
         environ = {**environ, name: value}
     ended = invoke(*program, *words, environ=environ, stdin=stdin)

@@ -1,10 +1,15 @@
-"""`explain` asks a real daemon on a sandbox, like a new user."""
+"""`explain` asks a real daemon on a sandbox, like a new user, and what it prints of answers: `explain.txt`.
+
+A case of `explain.txt` is one of `tests.commands.transcript`. Above it stands the answer of an exporter at `URL`: an
+object, a list or the JSON of a text (`answer STATUS JSON`). Below it stands what the exporter was asked.
+"""
 
 import json
 import socket
 from base64 import b64decode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -12,11 +17,13 @@ import pytest
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure
 from tests.commands.platform import Platform
-from tests.commands.shell import Ended, invoke, process
+from tests.commands.shell import invoke, process
+from tests.commands.transcript import assert_cases, given, printed
 from tests.http_answers import answering
 from tests.ports import free_port
 from tests.waiting import wait_until
 
+CASES = Path(__file__).with_name("explain.txt")
 ACCOUNT = """\
 accounts:
   - name: main
@@ -43,12 +50,6 @@ def test_a_typing_error_in_a_pattern_is_found_from_the_empty_panel(platform: Pla
     ]
 
 
-def absence(number: int = 1, **changed: object) -> dict[str, object]:
-    targets = [{"target": f"thing/{one}", "name": ""} for one in range(min(number, 20))]
-    found = {"account": "main", "collector": "a", "families": ["edge_a", "edge_b"], "number": number}
-    return found | {"targets": targets, "cause": "failing", "since": 1.0, "text": "failing: broken"} | changed
-
-
 class Served:
     """A server, how it answers, and the last request."""
 
@@ -70,54 +71,22 @@ def served() -> Iterator[Served]:
         yield it
 
 
-NOTHING: dict[str, object] = {"now": 2.0, "absences": [], "others": {}}
-
-
-@pytest.mark.parametrize(
-    ("words", "query", "answer", "out"),
-    [
-        ("", "", NOTHING, "Nothing is absent: every possible family has series."),
-        ("edge_a thing/1", "family=edge_a&target=thing%2F1", NOTHING | {"absences": [absence(), absence(account="")]},
-         "edge_a, edge_b: thing/0 of main\n  failing: broken\nedge_a, edge_b: thing/0\n  failing: broken"),
-        ("", "", NOTHING | {"absences": [absence(1234, families=list("abcdefg"))]},
-         ("a, b, c, d, e and 2 more: thing/0, thing/1, thing/2, thing/3, thing/4 and 1,229 more of main\n"
-          "  failing: broken")),
-        ("x", "target=x", NOTHING | {"others": {"x": "not known, or removed"}}, "x: not known, or removed"),
-        ("-o json", "", NOTHING, json.dumps(NOTHING, indent=2)),
-        ("", "", NOTHING | {"absences": [absence(text="it\nsaid \x1b[2J")]},
-         "edge_a, edge_b: thing/0 of main\n  it\\u000asaid \\u001b[2J"),
-    ],
-)  # fmt: skip
-def test_what_is_asked_and_what_is_printed(
-    served: Served, words: str, query: str, answer: dict[str, object], out: str
-) -> None:
-    served.status, served.body = 200, json.dumps(answer)
+def told(case: str, served: Served) -> Iterator[str]:
+    """Run a case; yield what is printed, and what the exporter was asked."""
+    _, status, body = next(line for line in given(case) if line.startswith("answer ")).split(" ", 2)
+    served.status, served.body = int(status), body if body[0] in "[{" else json.loads(body)
     # The proxy of the environment is for the platform.
-    proxy = {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}
-    ended = invoke("explain", "--url", f"{served.url}/edge/", *words.split(), environ=proxy)
-    assert ended == Ended(f"{out}\n", "", 0)
-    assert served.asked.path == f"/edge/api/v1/explain?{query}"
+    environ = {"http_proxy": "http://127.0.0.1:9", "no_proxy": ""}
+    yield from (line.replace(served.url, "URL") for line in printed(case.replace("URL", served.url), environ))
+    yield f"asked {served.asked.path}"
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "said"),
-    [
-        (400, " family: unknown \n", "family: unknown"),
-        (503, "", "{url} answered 503"),
-        (200, "<html>", "no edge-exporter answers at {url} ("),
-        (200, "[]", "the server at {url} is not an edge-exporter"),
-        (200, "{}", "the server at {url} is not an edge-exporter"),
-    ],
-)
-def test_an_answer_without_absences_is_one_clear_line(served: Served, status: int, body: str, said: str) -> None:
-    served.status, served.body = status, body
-    ended = invoke("explain", "--url", served.url)
-    assert (ended.out, ended.code, ended.err.count("\n")) == ("", 1, 1)
-    assert ended.err.startswith(said.format(url=f"{served.url}")), ended.err
+def test_what_is_asked_and_what_is_printed(served: Served) -> None:
+    assert_cases(CASES, lambda case: told(case, served))
 
 
 def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
-    served.status, served.body = 200, json.dumps(NOTHING)
+    served.status, served.body = 200, '{"now": 2.0, "absences": [], "others": {}}'
     words = ("explain", "--url", served.url, "--username", "ann", "--password-file", "-")
     assert invoke(*words, stdin="secret \n").code == 0
     assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann:secret "

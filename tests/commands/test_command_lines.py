@@ -1,4 +1,4 @@
-"""What commands refuse, and in which words: `refusals.txt`, whose form `tests.commands.transcript` describes.
+"""What commands refuse, and what a shell is offered: `command_lines.txt`, in the form of `tests.commands.transcript`.
 
 `TAKEN` is a port on which something listens and never answers.
 """
@@ -12,10 +12,10 @@ from tests.commands.conftest import UnusedAddress
 from tests.commands.transcript import assert_cases, printed
 from tests.settings.configurations import ENOUGH
 
-REFUSALS = Path(__file__).with_name("refusals.txt")
+COMMAND_LINES = Path(__file__).with_name("command_lines.txt")
 
 
-def test_what_is_refused_is_said_in_few_words_and_nothing_is_contacted(
+def test_what_is_refused_is_said_in_few_words_without_a_call(
     unused_address: UnusedAddress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -27,5 +27,5 @@ def test_what_is_refused_is_said_in_few_words_and_nothing_is_contacted(
         assert "s3" not in str(lines)
         yield from (line.replace(port, "TAKEN") for line in lines)
 
-    assert_cases(REFUSALS, told)
+    assert_cases(COMMAND_LINES, told)
     assert not unused_address.is_called()
