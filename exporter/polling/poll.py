@@ -131,6 +131,7 @@ class Poller:
             self.store.remove(target)
         if found.is_named:
             self.schedule.discovered(account)
+        # To apply a long list, and to schedule its targets, takes long: other tasks may run in between.
         await asyncio.sleep(0)
         await self.tick()
 

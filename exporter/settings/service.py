@@ -77,7 +77,7 @@ class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS))
     __pydantic_extra__: dict[str, EndpointCollectorSettings | None]
 
     def of_endpoint(self, endpoint: Endpoint) -> CollectorSettings:
-        """Return the settings of a configured endpoint, as far as they are not its own."""
+        """Return the settings of an endpoint's collector; its default interval is that of the endpoint."""
         given = (self.__pydantic_extra__ or {}).get(endpoint.name) or EndpointCollectorSettings()
         return CollectorSettings.model_construct(
             enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after

@@ -30,7 +30,7 @@ class Selection:
     setting: tuple[str | int, ...] = ()
 
     def rejection(self, name: str) -> tuple[str | int, ...] | None:
-        """Return the path below `setting` of what leaves out a listed resource with this name; None if it is polled."""
+        """Return the path, below `setting`, of the key that leaves out a resource of this name; None if none does."""
         if not self.discover:
             return ()
         if self.include and not any(pattern.search(name) for pattern in self.include):

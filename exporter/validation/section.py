@@ -106,7 +106,7 @@ def validated(
     further: Iterable[ConfigurationFault] = (),
     removed: Mapping[str, str] = {},
 ) -> T:
-    """Return what is made of a file's data; raises ConfigurationError with every fault of the file and of its data.
+    """Validate the data of a file, and return the result; raises ConfigurationError with every fault of file and data.
 
     Args:
         file: the file.

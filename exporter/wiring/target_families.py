@@ -11,21 +11,21 @@ from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 
-# In place of a collector's name: what no poll gives.
+# In place of a collector's name, for families that no poll gives.
 _CONFIGURATION = "configuration"
-# More would hold up the event loop; the next round has the rest.
+# More at once would delay the event loop; the next round serves the rest.
 _AT_ONCE = 1000
 
 
 @dataclass(slots=True, eq=False)
 class TargetFamilies:
-    """Serves what the settings say of the targets that are polled here, by the present names of these."""
+    """Serves what the settings say of the targets that this process polls, by their present names."""
 
     registry: Registry
     store: Store
     telemetry: Telemetry
     _settings: Settings | None = None
-    # The targets whose labels and thresholds are served, as they were then; None if they are to be served again.
+    # The targets whose labels and thresholds are served, as they were then; None: to be served again.
     _served: dict[TargetKey, Target | None] = field(default_factory=dict)
 
     def show(self, settings: Settings) -> None:

@@ -125,8 +125,8 @@ class Client:
 
         Args:
             call: the call.
-            deadline: for all of it, in seconds. It limits the duration that is reported, too: a suspension of the
-                machine is none of the platform's.
+            deadline: the time limit of the whole attempt, in seconds. It is also the longest duration that is reported,
+                because the machine may have been suspended.
 
         Raises:
             PlatformError: there is no usable answer.

@@ -100,7 +100,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The look-ups of an event loop, on an executor of the account: its own is shared, and a look-up may hang."""
+    """Looks up names on an executor of the account, because the event loop's own is shared and a look-up may hang."""
 
     executor: Executor
 

@@ -97,7 +97,7 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
             context.set_ciphers(ciphers)
 
     (_, certificate), (name, key) = _pem(settings, "cert"), _pem(settings, "key")
-    wrong = "is encrypted, not in PEM form, or not the key of the certificate, which may be broken, too"
+    wrong = "is encrypted, not in PEM form, or not the key of the certificate; or the certificate is broken"
     with _refusing(name, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
         # With a password, OpenSSL does not ask for one.
         context.load_cert_chain(certificate_path, key_path, password="")
@@ -127,7 +127,7 @@ def _refusing(key: str, message: str) -> Iterator[None]:
 
 
 def _pem(settings: TlsSettings, key: str) -> tuple[str, str]:
-    """Return the key of the file or, if none is named, that of the text in the configuration, and what it contains."""
+    """Return the configuration key of a PEM, and its content: from the named file or, without one, from the text."""
     file: Path | None = getattr(settings, f"{key}_file")
     text: SecretStr | None = getattr(settings, key)
     if file is None:
