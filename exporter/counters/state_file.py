@@ -59,7 +59,7 @@ class FileStorage(Storage):
         self._is_read = False
 
     async def prepare(self) -> dict[PollKey, StateRow] | None:
-        """Lock and open the file; return its rows when they are read, and none of a file that is written again."""
+        """Lock and open the file if needed; return its rows if they are read now: not if the file is written again."""
         return await blocking(self._thread, self._prepare)
 
     async def commit(self, changes: Changes) -> None:

@@ -184,7 +184,7 @@ class Daemon:
         return f"spare: {self.database.obstacle or 'no shard was looked for yet'}"
 
     def _unproven(self) -> str:
-        """Return what has not answered or accepted this process yet; empty if all has that must."""
+        """Return which answer is missing since the start: of the state database, or of a platform; empty if none is."""
         if self.database is not None and not self.database.has_answered:
             return "the state's database has not answered"
         is_accepted = self._is_proven or self.work.accounts.is_authenticated()

@@ -47,7 +47,7 @@ def _ailment(parts: Parts, process: Process) -> str:
 
 
 def _waits_for(parts: Parts, process: Process) -> str:
-    """Return what readiness waits for; empty for good once it waits for nothing.
+    """Return what readiness waits for; once it is empty, it stays empty.
 
     Discovery must have ended (a spare has none), a call been authenticated, and the first counts been saved, without
     which no counter is served.

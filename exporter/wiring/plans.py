@@ -39,7 +39,7 @@ def endpoints_of(settings: Settings) -> list[Endpoint]:
 
 
 def queries_of(settings: Settings) -> list[DatabaseQuery]:
-    """Return the configured queries, those without an interval with that of their collector."""
+    """Return the configured queries; one without an interval has that of its collector."""
     interval = settings.collector_settings()["database"].interval
     found = ((database.name, query) for database in settings.databases for query in database.queries)
     return [DatabaseQuery(name, query, query.interval or interval) for name, query in found]
