@@ -73,7 +73,6 @@ def client_of(
             budget.requests_per_second / shards,
             in_flight,
             clocks=clocks,
-            throttled=observer.throttled,
             random=random_number,
         ),
         random=random_number,

@@ -137,7 +137,7 @@ async def client_of(
         base_url=url,
         credential=Credential(scheme, read),
         connect=connect if transport is None else AsyncMock(return_value=transport),
-        rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, throttled=heard.throttled, random=lambda: 1.0),
+        rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, random=lambda: 1.0),
         random=random,
         attempts=attempts,
         timeout=deadline,

@@ -267,7 +267,8 @@ class PollCalls:
         ready = ReadyCall(operation, sent, transport, secrets)
         while True:
             # A poll that cannot be begun now is begun after the pause; a command waits for its end.
-            await client.rate_limiter.acquire(operation.name, math.inf if self.until is None else SHORT_WAIT)
+            longest = math.inf if self.until is None else SHORT_WAIT
+            client.observer.throttled(await client.rate_limiter.acquire(operation.name, longest))
             try:
                 answer = await client.attempt(ready, self._deadline(attempt))
             except PlatformError as error:

@@ -38,7 +38,6 @@ class RateLimiter:
         rate: requests a second.
         max_in_flight: calls at once.
         clocks: the clocks.
-        throttled: called with the seconds that a call waited.
         random: returns a number in [0, 1); a guessed pause is between half of the guess and all of it.
 
     Attributes:
@@ -52,14 +51,12 @@ class RateLimiter:
         max_in_flight: int,
         *,
         clocks: Clocks,
-        throttled: Callable[[float], None],
         random: Callable[[], float],
     ) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
         self._clock = clocks.monotonic
         self._sleep = clocks.sleep
-        self._throttled = throttled
         self._random = random
         self._in_flight = asyncio.Semaphore(max_in_flight)
         # Held by the one call that waits for the next slot; the other calls queue for it.
@@ -82,8 +79,8 @@ class RateLimiter:
         ends = (self._pauses[name].until for name in operations if name in self._pauses)
         return max(0.0, max((self._paused_until, *ends)) - self._clock())
 
-    async def acquire(self, operation: str, longest: float = math.inf) -> None:
-        """Wait until an operation may be called; `release` follows the call.
+    async def acquire(self, operation: str, longest: float = math.inf) -> float:
+        """Wait until an operation may be called, and return how many seconds that took; `release` follows the call.
 
         Args:
             operation: the operation's name.
@@ -112,9 +109,7 @@ class RateLimiter:
                 break
             # It was paused while the call waited for its turn.
             self._in_flight.release()
-        waited = self._clock() - began
-        if waited > 0:
-            self._throttled(waited)
+        return self._clock() - began
 
     async def _take_token(self) -> None:
         """Wait for the next slot of the rate; calls get slots in the order of their arrival."""

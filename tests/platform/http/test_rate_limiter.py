@@ -57,7 +57,7 @@ class LimitedCalls:
 
     time: Time
     rate_limiter: RateLimiter
-    waited: list[float]
+    waited: list[float] = field(default_factory=list)
     granted: list[tuple[float, str]] = field(default_factory=list)
     refused: list[tuple[str, float]] = field(default_factory=list)
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -69,7 +69,8 @@ class LimitedCalls:
 
     async def _acquire(self, call: str, longest: float) -> None:
         try:
-            await self.rate_limiter.acquire(call.partition(":")[0], longest)
+            if waited := await self.rate_limiter.acquire(call.partition(":")[0], longest):
+                self.waited.append(waited)
         except RateLimited as paused:
             self.refused.append((call, round(paused.retry_after or 0, 6)))
             return
@@ -110,10 +111,10 @@ class LimitedCalls:
 @asynccontextmanager
 async def limited_calls(rate: float = 1e9, max_in_flight: float = 1000) -> AsyncIterator[LimitedCalls]:
     """Return a budget at the beginning of time; guessed pauses are as long as they can be."""
-    time, waited = Time(), list[float]()
+    time = Time()
     clocks = Clocks(monotonic=lambda: time.now, sleep=time.sleep)
-    limiter = RateLimiter(rate, int(max_in_flight), clocks=clocks, throttled=waited.append, random=lambda: 1.0)
-    made = LimitedCalls(time, limiter, waited)
+    limiter = RateLimiter(rate, int(max_in_flight), clocks=clocks, random=lambda: 1.0)
+    made = LimitedCalls(time, limiter)
     yield made
     for task in made.tasks.values():
         task.cancel()
