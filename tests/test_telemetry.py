@@ -38,6 +38,8 @@ async def test_a_new_exporter_shows_its_state_and_its_process_and_what_may_be_wo
         f'edge_api_request_failures_total{{{call},reason="unauthorized"}} 0.0',
         f"edge_api_retries_total{{{call}}} 0.0",
         f'edge_exporter_build_info{{python="{python_version()}",version="{__version__}"}} 1.0',
+        'edge_exporter_clock_offset_seconds{account="main"} 0.0',
+        'edge_up{account="main"} 1.0',
         'edge_exporter_ledger_corrections_total{family="edge_dns_queries_total"} 0.0',
         "edge_exporter_ledger_set_aside_timestamp_seconds 0.0",
         "edge_exporter_ledger_up 1.0",

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from exporter.clock import PlatformTime
 from exporter.counters.ledger import Ledger
 from exporter.daemon.machine import Machine
 from exporter.platform.api import sql_over_http
@@ -46,17 +45,13 @@ class AccountObserver(Observer):
         telemetry: the metrics in which they are counted.
         account: the account's name.
         clock: a monotonic clock in seconds.
-        time: the platform's time; None for a database.
 
     Attributes:
         authenticated: the time of the last authenticated answer, on that clock; None if there was none.
     """
 
-    def __init__(
-        self, telemetry: Telemetry, account: str, clock: Callable[[], float], time: PlatformTime | None = None
-    ) -> None:
+    def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
         self._telemetry = telemetry
-        self._time = time
         # Finding a series by its labels takes longer than to count in it.
         self._series: Callable[..., Any] = cache(lambda family, *labels: family.labels(account, *labels))
         self._clock = clock
@@ -80,8 +75,6 @@ class AccountObserver(Observer):
             self._series(self._telemetry.failures, operation, reason).inc()
         elif code.startswith("2"):
             self.authenticated = self._clock()
-            if self._time is not None and self._time.offset is not None:
-                self._series(self._telemetry.clock_offset).set(self._time.offset)
 
     def retried(self, operation: str) -> None:
         """Count a retry of a call."""
@@ -133,14 +126,14 @@ class Accounts:
         return built
 
     def _account(self, name: str, own: AccountSettings | DatabaseSettings, settings: Settings) -> Account:
-        machine, time = self.machine, None if _is_database(name) else self.ledger.platform_time(name)
-        observer = AccountObserver(self.telemetry, name, machine.clocks.monotonic, time)
+        machine = self.machine
+        observer = AccountObserver(self.telemetry, name, machine.clocks.monotonic)
         client = client_of(
             own,
             self._observers.setdefault(name, observer),
             settings.shard.total,
             machine.clocks,
-            platform_time=time,
+            platform_time=self.ledger.platform_time(name),
             parsing=self._parsing,
             random_number=machine.random,
             executors=machine.executors,
@@ -150,11 +143,6 @@ class Accounts:
 
     def use(self, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
         """Replace the accounts by these, which were built, and start their series."""
-        for name in entries.keys() & self.entries.keys():
-            if entries[name] is not self.entries[name]:
-                # What was measured of a former client.
-                self.telemetry.capacity.remove_by_labels({"account": name})
-                self.telemetry.clock_offset.remove_by_labels({"account": name})
         self.entries, self._plans = entries, plans
         collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
@@ -174,6 +162,11 @@ class Accounts:
             name: self._observers[name].is_up(account.pace.shortest(self._plans), account.client.timeout)
             for name, account in own.items()
         }
+
+    def clock_offsets(self) -> dict[tuple[str, ...], float]:
+        """Return by account the platform's time less this machine's, in seconds, as its last answer said."""
+        offsets = {(name,): self.ledger.platform_time(name).offset for name in self._names()}
+        return {account: offset for account, offset in offsets.items() if offset is not None}
 
     def is_authenticated(self) -> bool:
         """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""

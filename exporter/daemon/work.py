@@ -208,6 +208,7 @@ class Work:
         # Another shard reports an account that belongs to it.
         own = {(name,): up for name, up in ups if self.registry.owns(TargetKey.of(name, "account", name))}
         telemetry.show(telemetry.up, own)
+        telemetry.show(telemetry.clock_offset, self.accounts.clock_offsets())
         telemetry.show(telemetry.targets, census.accounts)
         telemetry.show(telemetry.failing, census.failing)
         telemetry.show(telemetry.mismatched, {(account,): number for account, number in census.mismatched.items()})

@@ -358,14 +358,15 @@ class Schedule:
 
     def _measure(self) -> None:
         """Update pace and budget metrics."""
+        limits = dict[tuple[str, str], float]()
         for name, account in self.accounts.items():
             pace, rate = account.pace, account.client.rate_limiter.effective_rate
             pace.measure(rate)
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(pace.demand)
-                for limit, allowed in pace.limits().items():
-                    self._telemetry.capacity.labels(name, limit).set(allowed)
+                limits |= {(name, limit): allowed for limit, allowed in pace.limits().items()}
                 self._telemetry.budget.labels(name).set(rate)
+        self._telemetry.show(self._telemetry.capacity, limits)
         for name in self.plans:
             self._telemetry.interval.labels(name).set(self.slowest(name))
 
