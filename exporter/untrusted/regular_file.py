@@ -31,9 +31,12 @@ def check_regular(path: Path) -> os.stat_result:
     return status
 
 
-def stamp(path: Path) -> Stamp:
-    """Return what changes with the content of a regular file; raises OSError as `check_regular` does."""
-    status = check_regular(path)
+def stamp(path: Path) -> Stamp | None:
+    """Return what changes with the content of a regular file; None if it cannot be accessed."""
+    try:
+        status = check_regular(path)
+    except OSError:
+        return None
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 

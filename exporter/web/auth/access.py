@@ -93,8 +93,7 @@ class AccessControl:
         if self._remembered.get(user) == digest:
             return None
         if self._waiting == _MOST_WAITING:
-            again = {"Retry-After": "1"}
-            return PlainTextResponse("too many passwords are being checked; try again\n", 503, again)
+            return PlainTextResponse("too many passwords are being checked; try again\n", 503, {"Retry-After": "1"})
         self._waiting += 1
         try:
             async with self._lock:

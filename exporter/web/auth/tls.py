@@ -13,7 +13,7 @@ from pydantic import AfterValidator, SecretStr
 
 from exporter.log import logger
 from exporter.untrusted.regular_file import Stamp, read_regular, stamp, unreadable
-from exporter.validation.section import Conflict, Section, broken, expected
+from exporter.validation.section import Conflict, Section, expected
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 # The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
@@ -75,14 +75,12 @@ class TlsSettings(Section):
         for key in ("cert", "key"):
             if getattr(self, key) is None and getattr(self, f"{key}_file") is None:
                 yield (f"{key}_file",), f"missing; expected a file in PEM form, or its text as {key}"
-        checks_none, requires = self.client_auth_type == "NoClientCert", "RequireAndVerifyClientCert"
-        unused = f"is not used with NoClientCert; set client_auth_type: {requires}"
-        needed = f"needs client_auth_type: {requires}"
-        yield from broken(
-            (checks_none and self.client_ca_file, "client_ca_file", unused),
-            (checks_none and self.client_ca, "client_ca", unused),
-            (self.client_allowed_sans and self.client_auth_type != requires, "client_allowed_sans", needed),
-        )
+        requires = "RequireAndVerifyClientCert"
+        for key in ("client_ca_file", "client_ca"):
+            if self.client_auth_type == "NoClientCert" and getattr(self, key):
+                yield (key,), f"is not used with NoClientCert; set client_auth_type: {requires}"
+        if self.client_auth_type != requires and self.client_allowed_sans:
+            yield ("client_allowed_sans",), f"needs client_auth_type: {requires}"
 
 
 def server_context(settings: TlsSettings) -> ssl.SSLContext:
@@ -203,10 +201,6 @@ class ServerTls:
             self._fault = str(error)
 
 
-def _stamps(settings: TlsSettings) -> list[Stamp] | None:
-    """Return the stamps of the files, which change with their content; None if one of them cannot be accessed."""
-    files = (settings.cert_file, settings.key_file, settings.client_ca_file)
-    try:
-        return [stamp(file) for file in files if file is not None]
-    except OSError:
-        return None
+def _stamps(settings: TlsSettings) -> list[Stamp | None]:
+    """Return what changes with the content of the files."""
+    return [stamp(file) for file in (settings.cert_file, settings.key_file, settings.client_ca_file) if file]
