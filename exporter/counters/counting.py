@@ -165,9 +165,9 @@ def _advance_all(family: CountedFamily, sources: Sources, poll: PollTime) -> int
             case DaySeries() as days, DayBuckets():
                 corrections += days.count(source, poll)
             case MonthSeries() as month, MonthToDate():
-                corrections += month.count(source, poll.now, poll.wall)
+                corrections += month.count(source, poll)
             case ChangeSeries() as change, LastChange():
-                change.count(source, poll.wall)
+                change.count(source, poll)
             case _:
                 family.series[labels] = _begun(source, poll)
     return corrections
@@ -178,7 +178,7 @@ def _begun(source: Source, poll: PollTime) -> Series:
     if isinstance(source, DayBuckets):
         return begin_days(source, poll)
     if isinstance(source, MonthToDate):
-        return begin_month(source, poll.now, poll.wall, poll.since)
+        return begin_month(source, poll)
     return ChangeSeries(source.value, poll.wall)
 
 

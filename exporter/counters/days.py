@@ -167,10 +167,10 @@ class ChangeSeries(msgspec.Struct, array_like=True, tag="c"):
     # It has counted no day.
     following: ClassVar[int] = 0
 
-    def count(self, source: LastChange, wall: float) -> None:
-        """Compare an answer, polled at `wall` in unix seconds, with the one before.
+    def count(self, source: LastChange, poll: PollTime) -> None:
+        """Compare an answer with the one before.
 
-        If the clock was set back behind the last change, that moves to `wall`.
+        If the clock was set back behind the last change, that moves to the time of the poll.
         """
-        self.value = min(self.value, wall) if source.value == self.mark else wall
+        self.value = min(self.value, poll.wall) if source.value == self.mark else poll.wall
         self.mark = source.value

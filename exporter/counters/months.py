@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 
 import msgspec
 
+from exporter.counters.days import PollTime
 from exporter.metric import MonthToDate
 
 DAY_SECONDS = 86_400.0
@@ -58,33 +59,31 @@ class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
         """The counter."""
         return math.fsum((self.closed, self.high, -self.baseline))
 
-    def count(self, source: MonthToDate, now: datetime, wall: float) -> int:
-        """Update the counter from the month-to-date value of a poll at the platform's time and our clock's seconds.
+    def count(self, source: MonthToDate, poll: PollTime) -> int:
+        """Update the counter from the month-to-date value of a poll.
 
-        Returns 1 for a correction (the value fell, and this was not a reset), else 0.
+        Returns:
+            1 for a correction (the value fell, and this was not a reset), else 0.
         """
-        value, month, age = float(source.value), month_of(now), _age(now)
-        silence = self._pass_time(now.timestamp(), wall)
-        is_new_month = month != self.month
+        value, month, age = float(source.value), month_of(poll.now), _age(poll.now)
+        # The fewer seconds of two clocks: one may jump.
+        silence = max(0.0, min(poll.now.timestamp() - self.polled, poll.wall - self.seen))
+        self.polled, self.seen = poll.now.timestamp(), poll.wall
+        self.guard = max(0.0, self.guard - silence)
         if value < self.last:
             return self._fall(value, month, silence=silence, age=age)
-        rejected, self.has_fallen = int(self.has_fallen), False
-        if self._holds(value):
-            return rejected
-        if is_new_month and value > self.last and silence > DAY_SECONDS and age > LATE_RESET_SECONDS:
+        # A fall that this poll does not confirm was a wrong answer.
+        corrections, self.has_fallen = int(self.has_fallen), False
+        self._hold(value)
+        if self.is_held:
+            return corrections
+        if month != self.month and value > self.last and silence > DAY_SECONDS and age > LATE_RESET_SECONDS:
             # The new month's value is above the old one's by chance: the exporter did not poll at the beginning of the
             # month.
             self._reset(value)
         self.high = max(self.high, value)
         self.month, self.last = month, value
-        return rejected
-
-    def _pass_time(self, now: float, wall: float) -> float:
-        """Record the time of a poll; return the seconds since the one before, the fewer of two clocks: one may jump."""
-        silence = max(0.0, min(now - self.polled, wall - self.seen))
-        self.polled, self.seen = now, wall
-        self.guard = max(0.0, self.guard - silence)
-        return silence
+        return corrections
 
     def _fall(self, value: float, month: int, *, silence: float, age: float) -> int:
         self.is_held = False
@@ -102,19 +101,15 @@ class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
         self.month = month
         return 0
 
-    def _holds(self, value: float) -> bool:
-        """Return whether a value may be from before the last reset, for example from a delayed replica."""
-        if self.former is None:
-            return False
-        if value < self.former:
+    def _hold(self, value: float) -> None:
+        """Hold a value for a day that may be from before the last reset, as a delayed replica has it."""
+        may_be_former = self.former is not None and value >= self.former
+        if may_be_former and self.guard > 0:
+            self.guard = self.guard if self.is_held else DAY_SECONDS
+            self.is_held = True
+        else:
             self.is_held = False
-            return False
-        if not self.is_held and self.guard > 0:
-            self.is_held, self.guard = True, DAY_SECONDS
-        if self.guard > 0:
-            return True
-        self.is_held, self.former = False, None
-        return False
+            self.former = None if may_be_former else self.former
 
     def _reset(self, value: float) -> None:
         # Use the served sum: rounding it again could make it smaller, which looks like a reset of the counter.
@@ -129,11 +124,11 @@ def month_of(moment: datetime) -> int:
     return utc.year * 12 + utc.month
 
 
-def begin_month(source: MonthToDate, now: datetime, wall: float, since: int | None) -> MonthSeries:
-    """Return the state of a series after its first poll; `since` is the day from which it is counted in full."""
-    held, month = float(source.value), month_of(now)
-    is_full = since is not None and month >= month_of(datetime.fromordinal(since).replace(tzinfo=UTC))
-    return MonthSeries(month, now.timestamp(), 0.0 if is_full else held, held, held, seen=wall)
+def begin_month(source: MonthToDate, poll: PollTime) -> MonthSeries:
+    """Return the state of a series after its first poll."""
+    held, month = float(source.value), month_of(poll.now)
+    is_full = poll.since is not None and month >= month_of(datetime.fromordinal(poll.since).replace(tzinfo=UTC))
+    return MonthSeries(month, poll.now.timestamp(), 0.0 if is_full else held, held, held, seen=poll.wall)
 
 
 def _age(moment: datetime) -> float:
