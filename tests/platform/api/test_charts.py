@@ -3,7 +3,8 @@
 from datetime import date
 from pathlib import Path
 
-from exporter.platform.api.dns import Buckets, record_type
+from exporter.collectors.dns_statistics import record_type
+from exporter.platform.api.dns import Buckets
 from exporter.platform.wire import bucket_time
 from tests.golden import assert_golden
 
