@@ -87,6 +87,13 @@ def test_another_configuration_ends_otherwise(config: Path, old: str, new: str, 
     assert ((config.parent / "history.om").exists(), config.exists()) == (code == 0, True)
 
 
+def test_a_shard_whose_state_is_a_file_writes_its_own_targets(config: Path) -> None:
+    config.write_text(config.read_text() + "shard: {index: 1, total: 3}\n")
+    assert backfill(config).code == 0
+    zones = {dict(labels)["zone_id"] for name, labels in parsed(config.parent / "history.om") if "dns" in name}
+    assert 0 < len(zones) < 5
+
+
 def test_databases_have_no_history(config: Path) -> None:
     config.write_text("databases: [{name: a, url: 'libsql://a.example.net', auth_token: t, queries: []}]\n")
     ended = backfill(config)

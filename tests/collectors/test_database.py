@@ -124,6 +124,7 @@ CASES: dict[str, tuple[DatabaseQuery | None, list[Body]]] = {
     "labels that are alike after they are cleaned": result(REGION, "region value", ["a\0", 1], ["a\ufffd", 2]),
     "as many rows as allowed": result(query(max_rows=2), TIERS, ["eu", "0", 1], ["eu", "1", 1]),
     "more rows than allowed": result(query(max_rows=2), TIERS, *[["eu", str(tier), 1] for tier in range(3)]),
+    "more rows than the one without labels": result(query("SELECT 1", "", max_rows=1), "value", [1], [2]),
     "labels that are no text": result(REGION, "region value", *ODD_TEXTS),
     "an SQL error": (query(), [READS, answer(failed("no such table: orders"))]),
     "the token may not describe": (query(), [NOT_ALLOWED]),

@@ -38,12 +38,10 @@ class Expression:
             The result; None if a field that it reads is missing.
 
         Raises:
-            ExpressionError: a function got a wrong type, or the answer is nested too deeply.
+            ExpressionError: a function got a wrong type.
         """
         try:
             return _Tolerant().visit(self.tree, document)
-        except RecursionError:
-            raise ExpressionError("the answer is nested too deeply for the expression") from None
         except JMESPathTypeError as error:
             wanted = " or ".join(map(str, error.expected_types))
             raise ExpressionError(f"{error.function_name}() found {error.actual_type}, expected {wanted}") from None
