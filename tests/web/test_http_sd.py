@@ -186,4 +186,5 @@ async def test_a_spare_lists_nothing() -> None:
         setup.registry.apply("main", zones("a"))
         setup.spare = "spare: 2 of 2 shards are held"
         answer = await client.get("/sd/dns_zone")
+        assert (await client.get("/api/v1/explain")).json()["others"] == {"*": setup.spare}
     assert (answer.status_code, answer.text) == (503, "spare: 2 of 2 shards are held\n")
