@@ -392,9 +392,12 @@ async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_unti
     async with exporter_parts(account=fixed, world=small) as parts:
         name = small.dns.zones.name(101)
         small.dns.remove_zone(101)
-        await parts.turn(900)
-        assert parts.value("edge_dns_window_queries", zone_id="101") is None
-        assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
+        await poll_now(parts.work, "dns_statistics")
+        await parts.settle()
+        for _ in range(2):
+            assert parts.value("edge_dns_window_queries", zone_id="101") is None
+            assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
+            await parts.turn(900)
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 0.0
         small.dns.add_zone(name, 101)
         for _ in range(3):
