@@ -24,7 +24,7 @@ class CountedFamily(msgspec.Struct, array_like=True):
     """What was counted of a family of a target.
 
     Attributes:
-        digest: identifies what is counted, as `digest_of` does; empty for a moment of a change.
+        digest: identifies what is counted, as `digest_of` does; empty for a gauge that shows when something changed.
         day: the day from which a label value that comes later is counted in full: that of the family's first sight, or
             the day after the newest one that a dropped series had counted.
         series: label values → the state of their series.

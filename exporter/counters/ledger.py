@@ -63,7 +63,7 @@ class Counters(NamedTuple):
 class Ledger:
     """Counts polls, writes them in group commits, and returns the committed counters.
 
-    The rows are read once; from then on those in memory are the true ones. Served values are always on disk: a
+    The rows are read once; from then on, those in memory are authoritative. Served values are always on disk: a
     counter's new value is returned after its commit. If a commit fails, the last committed values are served until a
     later commit succeeds, which contains the missing polls.
 

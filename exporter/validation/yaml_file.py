@@ -48,7 +48,7 @@ class MarkedFile:
 
     Attributes:
         source: The name of the file as the user gave it.
-        data: What it says; None if the file does not contain a mapping.
+        data: Its content; None if the file does not contain a mapping.
         faults: What is wrong with the file as YAML.
         places: Where each value was set; flags and variables that stand above the file are added to its lines.
         settable: The variables for values that nothing sets, by their paths.

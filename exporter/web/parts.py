@@ -38,7 +38,7 @@ class Process:
         is_durable: whether the counters are kept in a file or a database; otherwise they start at 0 with the process.
         set_aside: when damaged state was last found in this run; None if that never happened.
         spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
-        unproven: what has not answered or accepted this process yet; empty if all has that must.
+        unproven: which answer is missing since the start, of the state database or of a platform; empty if none is.
         account_up: account → whether it answers; without databases.
         rounds: what is known of each kind of round, by its name.
         dashboard_url: the address of Grafana; None if it is not known.
