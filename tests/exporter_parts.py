@@ -149,7 +149,6 @@ class ExporterParts:
         self.clock.now += seconds
         self.world.clock.advance(seconds)
         await self.settle()
-        self.store.expire()
         await self.renderer.render()
 
     def explainer(self) -> Explainer:

@@ -57,13 +57,12 @@ class Renderer:
         self.current = self.exposition.build()
 
     async def wait(self) -> None:
-        """Wait for a change of a target, for values that expire, or for the next generation that is due."""
+        """Wait for a change of a target, or for the next generation that is due."""
         # Changes of the same moment are encoded together.
         await asyncio.sleep(STEP)
-        due = min(self._next(), self.store.earliest)
         with suppress(TimeoutError):
             # `asyncio.wait_for` of Python 3.11 loses a cancellation that comes together with the change.
-            async with asyncio.timeout(max(0.0, due - self.monotonic())):
+            async with asyncio.timeout(max(0.0, self._next() - self.monotonic())):
                 await self.store.has_changed.wait()
 
     def _next(self) -> float:
@@ -72,7 +71,6 @@ class Renderer:
 
     async def step(self) -> None:
         """Encode what has changed, and build a generation if one is due."""
-        self.store.expire()
         # Encode changes early and in small numbers, so that their objects can be freed.
         await self._take()
         if self.monotonic() >= self._next():
@@ -86,7 +84,8 @@ class Renderer:
             self._rendering += self.monotonic() - began
 
     async def render(self) -> Generation:
-        """Build the next generation from all changes, and make it the current one."""
+        """Build the next generation from all changes, without what has expired, and make it the current one."""
+        self.store.expire()
         await self._take()
         began = self.monotonic()
         self._is_behind = False

@@ -17,9 +17,6 @@ from exporter.targets.target import PollKey
 
 # The size of a segment: large enough to be sent alone and to compress well, small enough to be rebuilt for one target.
 SEGMENT_BYTES = 256 * 1024
-# Smaller pieces are sent together, larger ones in several.
-SMALL_BYTES = 64 * 1024
-LARGE_BYTES = 512 * 1024
 DEFLATE_LEVEL = 1
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _FINAL_BLOCK = b"\x03\x00"
@@ -58,14 +55,12 @@ class Body:
 
     Attributes:
         size: the number of plain bytes.
-        packed: the exposition as one gzip member, in pieces to be sent.
-        packed_size: the number of its bytes.
+        packed: the exposition as one gzip member.
     """
 
     parts: Sequence[Part]
     size: int
-    packed: Sequence[bytes]
-    packed_size: int
+    packed: bytes
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> "Body":
@@ -74,28 +69,19 @@ class Body:
         for part in parts:
             crc = isal_zlib.crc32_combine(crc, part.crc, part.size)
             size += part.size
-        trailer = _FINAL_BLOCK + struct.pack("<II", crc, size & 0xFFFFFFFF)
-        packed = tuple(pieces_of((_GZIP_HEADER, *(part.packed for part in parts), trailer), SEGMENT_BYTES))
-        return cls(parts, size, packed, sum(map(len, packed)))
+        trailer = struct.pack("<II", crc, size & 0xFFFFFFFF)
+        packed = b"".join((_GZIP_HEADER, *(part.packed for part in parts), _FINAL_BLOCK, trailer))
+        return cls(parts, size, packed)
 
     def plain(self) -> Iterator[bytes]:
-        """Yield the plain bytes, in pieces to be sent."""
-        return pieces_of(part.plain() for part in self.parts)
-
-
-def pieces_of(parts: Iterable[bytes], small: int = SMALL_BYTES) -> Iterator[bytes]:
-    """Yield the same bytes in pieces: parts below the size `small` are joined, and large ones are cut."""
-    gathered: list[bytes] = []
-    for part in parts:
-        if len(part) < small:
-            gathered.append(part)
-        if gathered and (len(part) >= small or sum(map(len, gathered)) >= small):
-            yield b"".join(gathered)
-            gathered = []
-        if len(part) >= small:
-            yield from (part[begin : begin + LARGE_BYTES] for begin in range(0, len(part), LARGE_BYTES))
-    if gathered:
-        yield b"".join(gathered)
+        """Yield the plain bytes, in pieces of about the size of a segment."""
+        piece = b""
+        for part in self.parts:
+            piece += part.plain()
+            if len(piece) >= SEGMENT_BYTES // 2:
+                yield piece
+                piece = b""
+        yield piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ families of its last successful poll wait here until the next generation takes w
 """
 
 import asyncio
-import math
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -62,9 +61,8 @@ class Status:
         success: unix seconds of the last success; 0 if there was none.
         polled: unix seconds of the last poll; 0 before the first.
         duration: seconds that the last poll took.
-        served: whether any of its platform series are served.
         chart: the counts of the last days, oldest first; empty if its collector declares no chart.
-        families: the names of its platform families, or of those that expired last.
+        families: the names of its platform families that are served.
         since: unix seconds since which its polls fail, or are too late; 0 if they succeed.
         valid_from: when the served values were polled, on the monotonic clock.
         expires: when they are removed if no poll succeeds until then, on the same clock.
@@ -82,7 +80,6 @@ class Status:
     success: float = 0.0
     polled: float = 0.0
     duration: float = 0.0
-    served: bool = False
     chart: Sequence[float] = ()
     families: frozenset[str] = frozenset()
     since: float = 0.0
@@ -95,6 +92,11 @@ class Status:
 
     def __post_init__(self) -> None:
         self.key = PollKey(self.target.key, self.collector)
+
+    @property
+    def served(self) -> bool:
+        """Whether any of its platform series are served."""
+        return bool(self.families)
 
     def health(self) -> tuple[Family, ...]:
         """Return the health families of the target."""
@@ -132,7 +134,6 @@ class Store:
         lifetime: collector, target → seconds for which values are valid, by the current intervals.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
         has_changed: set while there are changes not yet taken.
-        earliest: nothing expires before this time, on the monotonic clock.
         gone: the targets that no longer exist on the platform, as their own answers have said.
     """
 
@@ -141,7 +142,6 @@ class Store:
     lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0
     remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
     has_changed: asyncio.Event = field(default_factory=asyncio.Event)
-    earliest: float = math.inf
     gone: set[TargetKey] = field(default_factory=set)
     _statuses: dict[PollKey, Status] = field(default_factory=dict)
     _ordered: list[tuple[PollKey, Status]] | None = None
@@ -252,10 +252,9 @@ class Store:
         self.change(status.key, (*families, *status.health()), status.families)
         # Targets of a kind mostly have the same families, and share one set of names.
         names = frozenset(family.info.name for family in families)
-        status.families, status.served = self._names.setdefault(names, names), bool(names)
+        status.families = self._names.setdefault(names, names)
         status.valid_from = self.monotonic()
         status.expires, status.is_final = status.valid_from + lifetime, False
-        self.earliest = min(self.earliest, status.expires)
 
     def clear(self, collector: str, target: Target) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
@@ -263,7 +262,7 @@ class Store:
         status = self.find(key)
         if status is not None and status.served:
             self.change(key, (), status.families)
-            status.served, status.families = False, frozenset()
+            status.families = frozenset()
             status.message = status.message or GONE
 
     def remove(self, target: Target, collector: str | None = None) -> None:
@@ -276,26 +275,22 @@ class Store:
                 self._ordered = None
                 self.change(key, (), (*status.families, TARGET_UP.name, LAST_SUCCESS.name))
 
-    def expire(self) -> list[Status]:
-        """Remove the platform families of targets whose last success is too long ago; returns their statuses.
+    def expire(self) -> None:
+        """Remove the platform families of targets whose last success is too long ago.
 
         Intervals become longer if there are more targets or the platform becomes slower. Then the next poll of a target
         is later, and its series are valid for longer.
         """
         now = self.monotonic()
-        if now < self.earliest:
-            return []
-        served = [status for status in self._statuses.values() if status.served]
-        for status in served:
-            if status.expires <= now and not status.is_final:
+        for status in self._statuses.values():
+            if not status.families or status.expires > now:
+                continue
+            if not status.is_final:
                 status.expires = max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
-        late = [status for status in served if status.expires <= now]
-        for status in late:
-            status.since = status.since or self.wall()
-            status.served, status.up = False, False
-            self.change(status.key, status.health(), status.families)
-        self.earliest = min((status.expires for status in served if status.served), default=math.inf)
-        return late
+            if status.expires <= now:
+                status.since, status.up = status.since or self.wall(), False
+                self.change(status.key, status.health(), status.families)
+                status.families = frozenset()
 
     def changes(self) -> Mapping[PollKey, Update]:
         """Return the changes since the last call."""

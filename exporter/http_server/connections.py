@@ -6,8 +6,8 @@ import resource
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,22 +26,6 @@ BUSY_SECONDS = 0.02
 # A fault is logged again when it has not occurred for this time.
 QUIET_SECONDS = 10.0
 _GONE = (errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EPROTO)
-
-
-class ListenError(Exception):
-    """An address cannot be used to listen on; the message names it."""
-
-
-@contextmanager
-def listening_on(host: str, port: int) -> Iterator[None]:
-    """Raise ListenError for an OSError of the block."""
-    try:
-        yield
-    except OSError as error:
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        # `socket.create_server` repeats the address.
-        problem = (error.strerror or str(error)).partition(" (while ")[0]
-        raise ListenError(f"cannot listen on {address}: {problem}") from error
 
 
 def raise_file_limit() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.http_server.connections import Acceptor, Connections, listening_on
+from exporter.http_server.connections import Acceptor, Connections
 from exporter.http_server.protocol import NOTHING_READY, Ready, TimeLimitedProtocol
 
 BACKLOG = 1024
@@ -17,6 +17,10 @@ KEEPALIVE_SECONDS = 75
 # How long `stop` waits for running answers.
 ANSWER_SECONDS = 1.0
 STEP = 0.005
+
+
+class ListenError(Exception):
+    """An address cannot be used to listen on; the message names it."""
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -31,11 +35,16 @@ def bind(host: str, port: int) -> socket.socket:
     """
     is_dual = not host and socket.has_dualstack_ipv6()
     family, place = (socket.AF_INET6 if is_dual else socket.AF_INET), (host, port)
-    with listening_on(host, port):
+    try:
         if host:
             # An IPv6 address may have a zone, which is a number of its own here.
             family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]  # type: ignore[assignment]
         bound = socket.create_server(place, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
+    except OSError as error:
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        # `socket.create_server` repeats the address.
+        problem = (error.strerror or str(error)).partition(" (while ")[0]
+        raise ListenError(f"cannot listen on {address}: {problem}") from error
     # Accepted sockets inherit it. With Nagle's algorithm the body waits for the acknowledgement of the head, 40 ms.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return bound

@@ -10,8 +10,8 @@ from uvicorn.server import ServerState
 from exporter.http_server.connections import Connections
 
 HeaderLines = Sequence[tuple[bytes, bytes]]
-# The headers of an answer that needs no waiting, and its body in pieces.
-ReadyAnswer = tuple[HeaderLines, Sequence[bytes]]
+# The headers of an answer that needs no waiting, and its body.
+ReadyAnswer = tuple[HeaderLines, bytes]
 # The URL and the headers of a GET → its answer; None if the application gives it.
 Ready = Callable[[bytes, HeaderLines], ReadyAnswer | None]
 NOTHING_READY: Ready = lambda _url, _headers: None  # noqa: E731 - a default
@@ -75,11 +75,10 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         if answer is None:
             super().on_headers_complete()
             return
-        headers, pieces = answer
+        headers, body = answer
         lines = [b"%s: %s\r\n" % line for line in (*self.server_state.default_headers, *headers)]
         self.transport.write(b"".join((b"HTTP/1.1 200 OK\r\n", *lines, b"\r\n")))
-        for piece in pieces:
-            self.transport.write(piece)
+        self.transport.write(body)
         self.on_response_complete()
 
     def _is_simple(self) -> bool:

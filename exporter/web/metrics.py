@@ -1,7 +1,7 @@
 """`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import parse_qs
@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
-from exporter.exposition.segments import pieces_of
+from exporter.exposition.segments import SEGMENT_BYTES
 from exporter.http_server.protocol import HeaderLines, ReadyAnswer
 from exporter.web.headers import ALWAYS, accepted, with_headers
 from exporter.web.parts import Parts
@@ -45,18 +45,20 @@ class MetricsEndpoint:
             await wanted(scope, receive, with_headers(send))
         elif wanted == EVERYTHING and self.parts.ledger.may_serve():
             body = self.parts.renderer.current.bodies[form]
-            pieces, size = (body.packed, body.packed_size) if gzip else (body.plain(), body.size)
-            await _send(send, form, pieces, size, gzip=gzip)
+            if gzip:
+                await _send(send, form, _cut(body.packed), len(body.packed), gzip=True)
+            else:
+                await _send(send, form, body.plain(), body.size, gzip=False)
         else:
             selected = await self.select(wanted, form, gzip=gzip)
-            await _send(send, form, pieces_of([selected]), len(selected), gzip=gzip)
+            await _send(send, form, _cut(selected), len(selected), gzip=gzip)
 
     def ready(self, headers: HeaderLines) -> ReadyAnswer | None:
         """Return the answer to a scrape of everything if it is compressed, not large, and may have counters."""
         form, gzip = accepted(headers)
-        body = self.parts.renderer.current.bodies[form]
-        if gzip and body.packed_size <= LARGEST_AT_ONCE and self.parts.ledger.may_serve():
-            return _headers(form, body.packed_size, gzip=True), body.packed
+        body = self.parts.renderer.current.bodies[form].packed
+        if gzip and len(body) <= LARGEST_AT_ONCE and self.parts.ledger.may_serve():
+            return _headers(form, len(body), gzip=True), body
         return None
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
@@ -91,15 +93,18 @@ class MetricsEndpoint:
         return Filter(names, collectors, targets)
 
 
+def _cut(body: bytes) -> Iterator[bytes]:
+    return (body[begin : begin + SEGMENT_BYTES] for begin in range(0, len(body), SEGMENT_BYTES))
+
+
 async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool) -> None:
     """Send an answer piece by piece: a slow client keeps one at a time in memory. The server sends none after HEAD."""
     await send({"type": "http.response.start", "status": 200, "headers": _headers(form, size, gzip=gzip)})
-    left = size
     for number, piece in enumerate(pieces, 1):
-        left -= len(piece)
-        await send({"type": "http.response.body", "body": piece, "more_body": left > 0})
-        if left and number % STRETCH_PIECES == 0:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        if number % STRETCH_PIECES == 0:
             await asyncio.sleep(0)
+    await send({"type": "http.response.body"})
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

@@ -32,6 +32,11 @@ class StoreSetup:
         outcome = Outcome(ZONE, families)
         self.store.fail("dns_statistics", outcome, lifetime, "timeout", "in words", duration=0.1)
 
+    def _expire(self) -> None:
+        served = [status for _, status in self.store.statuses() if status.served]
+        self.store.expire()
+        self.expired.append([status.target.id for status in served if not status.served])
+
     def _wait(self, clock: TurnedClock, seconds: float) -> None:
         clock.now += seconds
 
@@ -49,7 +54,7 @@ class StoreSetup:
             "wait": lambda seconds: self._wait(self.monotonic, seconds),
             "wall": lambda seconds: self._wait(self.wall, seconds),
             "take": lambda _: self.store.changes(),
-            "expire": lambda _: self.expired.append([status.target.id for status in self.store.expire()]),
+            "expire": lambda _: self._expire(),
         }
         for step in steps.split():
             word, _, number = step.partition(":")

@@ -9,7 +9,8 @@ from typing import Any
 
 from exporter.commands.output.printing import complaining
 from exporter.counters.storage import StateLockedError
-from exporter.http_server.connections import ListenError, raise_file_limit
+from exporter.http_server.connections import raise_file_limit
+from exporter.http_server.loop_server import ListenError
 from exporter.validation.configuration_errors import ConfigurationError
 
 
