@@ -100,63 +100,45 @@ class Segment:
     part: Part
     series: int
 
-    def changed(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
-        """Return the segments with changes, ordered by target: new chunks, or none in place of one to remove.
+    @classmethod
+    def of(cls, keys: list[PollKey], chunks: list[bytes]) -> "Segment":
+        """Join the chunks of targets."""
+        joined = b"".join(chunks)
+        # A line is a series: a line feed in a label value is escaped.
+        return cls(keys, array("I", map(len, chunks)), Part.of(joined), joined.count(b"\n"))
 
-        The result is this segment if nothing differs from it, and no segment if nothing is left.
+    def chunks(self, wanted: Callable[[PollKey], bool] = lambda _: True) -> list[bytes]:
+        """Return the chunks of wanted targets, in order."""
+        bounds = pairwise(accumulate(self.sizes, initial=0))
+        found = [bound for key, bound in zip(self.keys, bounds, strict=True) if wanted(key)]
+        plain = self.part.plain() if found else b""
+        return [plain[begin:end] for begin, end in found]
+
+    def changed(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
+        """Return the segments with changes: new chunks, or empty ones in place of those to remove.
+
+        The result is this segment if nothing differs from it, several if there is too much for one, and none if nothing
+        is left.
         """
-        plain = self.part.plain()
-        keys, chunks = list(self.keys), [plain[begin:end] for begin, end in self._bounds()]
-        place, series = 0, self.series
+        former = self.chunks()
+        keys, chunks = list(self.keys), list(former)
         for key, chunk in changes:
-            # Mostly neighbours change together, because polls have this order.
-            if place == len(keys) or keys[place] != key:
-                place = bisect_left(keys, key, place)
-            if place == len(keys) or keys[place] != key:
+            place = bisect_left(keys, key)
+            if place < len(keys) and keys[place] == key:
+                chunks[place] = chunk
+            else:
                 keys.insert(place, key)
-                chunks.insert(place, b"")
-            series += _lines(chunk) - _lines(chunks[place])
-            chunks[place] = chunk
-            place += 1
+                chunks.insert(place, chunk)
+        if chunks == former:
+            return [self]
         if not all(chunks):
             keys = [key for key, chunk in zip(keys, chunks, strict=True) if chunk]
-        if not keys:
-            return []
-        joined = b"".join(chunks)
-        if joined == plain and keys == self.keys:
-            return [self]
-        sizes = array("I", filter(None, map(len, chunks)))
-        if len(joined) <= SEGMENT_BYTES:
-            return [Segment(keys, sizes, Part.of(joined), series)]
-        return list(_split(keys, sizes, joined))
-
-    def _bounds(self) -> Iterator[tuple[int, int]]:
-        return pairwise(accumulate(self.sizes, initial=0))
-
-    def chunks(self, wanted: Callable[[PollKey], bool]) -> Iterator[bytes]:
-        """Yield the chunks of wanted targets, in order."""
-        found = [bounds for key, bounds in zip(self.keys, self._bounds(), strict=True) if wanted(key)]
-        plain = self.part.plain() if found else b""
-        return (plain[begin:end] for begin, end in found)
-
-
-def _lines(chunk: bytes) -> int:
-    # A line is a series: a line feed in a label value is escaped.
-    return chunk.count(b"\n")
-
-
-def _split(keys: list[PollKey], sizes: "array[int]", plain: bytes) -> Iterator[Segment]:
-    """Yield the segments of chunks that are too large for one, about half full, so that they may grow."""
-    step, begin = max(1, len(keys) * SEGMENT_BYTES // (2 * len(plain))), 0
-    for place in range(0, len(keys), step):
-        own = sizes[place : place + step]
-        end = begin + sum(own)
-        joined = plain[begin:end]
-        yield Segment(keys[place : place + step], own, Part.of(joined), _lines(joined))
-        begin = end
-
-
-_NO_CHUNKS = Segment([], array("I"), Part.of(b""), 0)
+            chunks = [chunk for chunk in chunks if chunk]
+        size = sum(map(len, chunks))
+        # Those of several are about half full, so that they may grow.
+        targets = len(keys) if size <= SEGMENT_BYTES else len(keys) * SEGMENT_BYTES // (2 * size)
+        begins = range(0, len(keys), max(1, targets))
+        return [Segment.of(keys[begin : begin + begins.step], chunks[begin : begin + begins.step]) for begin in begins]
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
@@ -164,6 +146,6 @@ def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) 
     ordered = sorted(changes.items())
     bounds = (0, *(bisect_left(ordered, (segment.keys[0],)) for segment in segments[1:]), len(ordered))
     changed = list[Segment]()
-    for segment, (begin, end) in zip(segments or [_NO_CHUNKS], pairwise(bounds), strict=True):
+    for segment, (begin, end) in zip(segments or [Segment.of([], [])], pairwise(bounds), strict=True):
         changed += segment.changed(ordered[begin:end]) if begin < end else [segment]
     return changed
