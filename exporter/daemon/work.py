@@ -100,7 +100,7 @@ class Work:
         )
         self.accounts = Accounts(telemetry, self.ledger, machine)
         self._target_families = TargetFamilies(self.registry, self.store, telemetry)
-        exposition = Exposition(telemetry.registry, admits=settings.series.serves)
+        exposition = Exposition(telemetry.registry)
         thread = machine.executors("renderer")
         self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread)
         self._explainer = Explainer(

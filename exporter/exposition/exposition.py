@@ -6,7 +6,7 @@ formats, which differ only in their headers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 
 from prometheus_client.registry import Collector
 
@@ -37,7 +37,7 @@ class Filter:
     """Selects a part of an exposition; an empty set selects everything.
 
     Attributes:
-        names: family names, or names of samples of the program's own families.
+        names: family names, or those of samples of the program's own families.
         collectors: names of collectors.
         targets: targets such as `dns_zone/102`.
         has_counters: whether counters of targets are selected.
@@ -84,25 +84,24 @@ class Exposition:
 
     Attributes:
         own: the program's own metrics, without `_created` samples.
-        admits: returns whether a family is exposed (the configuration's allow and deny lists).
+        admits: returns whether a family is exposed, as `declare` was given it last.
     """
 
     own: Collector
-    _: KW_ONLY
     admits: Callable[[str], bool] = lambda _: True
     _blocks: dict[str, _Block] = field(default_factory=dict)
 
-    def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool] | None = None) -> None:
+    def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool] = lambda _: True) -> None:
         """Set the families, their order and their headers; other families are removed.
 
         Args:
             families: the families of all targets. One that is new is exposed for each target from its next poll on.
-            admits: replaces what returns whether a family is exposed, if it is given.
+            admits: returns whether a family is exposed (the configuration's allow and deny lists).
         """
-        self.admits = admits or self.admits
+        self.admits = admits
         blocks: dict[str, _Block] = {}
         for info in families:
-            if not self.admits(info.name):
+            if not admits(info.name):
                 continue
             block = self._blocks.get(info.name)
             if block is None or block.info != info:

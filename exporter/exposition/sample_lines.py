@@ -100,16 +100,14 @@ def encode_own(
     Args:
         registry: holds them; it must not contain `_created` samples, which the two formats write differently.
         admits: returns whether a family with this exposed name is served.
-        names: selects whole families by either name, and single samples; an empty set selects everything.
+        names: selects families by either name, or that of any of their samples; an empty set selects everything.
     """
     for metric in registry.collect():
-        exposed, samples = f"{metric.name}_total" if metric.type == "counter" else metric.name, metric.samples
-        is_whole = not names or metric.name in names or exposed in names
-        if not is_whole:
-            samples = [sample for sample in samples if sample.name in names]
-        if admits(exposed) and (samples or is_whole):
+        exposed = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        own_names = {metric.name, exposed, *(sample.name for sample in metric.samples)}
+        if admits(exposed) and not (names and names.isdisjoint(own_names)):
             header_lines = _own_header(metric.name, metric.documentation, metric.type, metric.unit)
-            yield header_lines, _sample_lines(metric, samples)
+            yield header_lines, _sample_lines(metric, metric.samples)
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)

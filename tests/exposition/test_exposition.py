@@ -52,9 +52,9 @@ def of(*families: Family) -> Update:
     return {family.info.name: family for family in families}
 
 
-def exposition(**options: object) -> Exposition:
+def exposition() -> Exposition:
     """Return an exposition of the families above."""
-    made = Exposition(NothingOwn(), **options)  # type: ignore[arg-type]
+    made = Exposition(NothingOwn())
     made.declare(INFOS)
     return made
 
