@@ -65,8 +65,8 @@ class Status:
         families: the names of its platform families that are served.
         since: unix seconds since which its polls fail, or are too late; 0 if they succeed.
         valid_from: when the served values were polled, on the monotonic clock.
-        expires: when they are removed if no poll succeeds until then, on the same clock.
-        is_final: whether a poll has failed since; a longer interval then no longer moves `expires`.
+        expires: when they are removed if no poll succeeds until then, on the same clock; from the first failure on, a
+            longer interval moves it no more.
         left_out: family → how many label values of its last good answer are left out.
         is_mismatched: whether the total of its last good answer is not the sum of the answer's days.
         key: the target and its collector; it never changes.
@@ -85,7 +85,6 @@ class Status:
     since: float = 0.0
     valid_from: float = 0.0
     expires: float = 0.0
-    is_final: bool = False
     left_out: Mapping[str, int] = field(default_factory=lambda: NOTHING_LEFT_OUT)
     is_mismatched: bool = False
     key: PollKey = field(init=False)
@@ -200,16 +199,14 @@ class Store:
             duration: seconds that the poll took.
         """
         status = self._ensure_status(collector, outcome.target)
-        status.since = status.since or self.wall()
+        if not status.since:
+            status.since, status.expires = self.wall(), max(status.expires, status.valid_from + lifetime)
         status.up, status.reason, status.message = False, reason, message
         status.polled, status.duration = self.wall(), duration
         if outcome.families:
             self._serve(status, outcome.families, lifetime)
-            return
-        if not status.is_final:
-            status.expires = max(status.expires, status.valid_from + lifetime)
-            status.is_final = True
-        self.change(status.key, status.health())
+        else:
+            self.change(status.key, status.health())
 
     def change(self, key: PollKey, families: Iterable[Family], former: Iterable[str] = ()) -> None:
         """Replace families of a key, also of one without a status; those named as `former` are removed."""
@@ -254,7 +251,7 @@ class Store:
         names = frozenset(family.info.name for family in families)
         status.families = self._names.setdefault(names, names)
         status.valid_from = self.monotonic()
-        status.expires, status.is_final = status.valid_from + lifetime, False
+        status.expires = status.valid_from + lifetime
 
     def clear(self, collector: str, target: Target) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
@@ -285,7 +282,7 @@ class Store:
         for status in self._statuses.values():
             if not status.families or status.expires > now:
                 continue
-            if not status.is_final:
+            if not status.since:
                 status.expires = max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
             if status.expires <= now:
                 status.since, status.up = status.since or self.wall(), False
