@@ -676,3 +676,12 @@ async def test_a_query_s_duration_is_not_the_wait_for_the_budget() -> None:
         assert (parts.value("edge_api_throttled_seconds_total", account="database:orders") or 0.0) > 1
         durations = parts.samples("edge_database_query_duration_seconds", database="orders")
         assert list(durations.values()) == [0.0] * 8
+
+
+async def test_the_failure_of_a_query_is_logged_without_an_account() -> None:
+    database = {"auth_token": DATABASE_TOKEN_FULL, "queries": [{"name": "q", "sql": "SELECT x FROM nowhere"}]}
+    with capture_logs() as logs:
+        async with exporter_parts(account=DNS_ONLY, collectors=only("database"), database=database):
+            pass
+    failed = [(line["account"], line["target"]) for line in logs if line["event"] == "target fails"]
+    assert failed == [("", "query/orders/q")]
