@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from exporter.collectors import discovery
-from exporter.settings.account import AccountSettings
+from exporter.settings.account import AccountSettings, DiscoveredSettings
 from exporter.settings.model import Settings
 from exporter.targets.selection import Selection
 from exporter.targets.target import Target
@@ -34,45 +34,57 @@ def _account_selections(account: AccountSettings, number: int) -> Iterator[Selec
     """Return the targets that an account's settings name, and the kinds that are discovered."""
     name, own = account.name, ("accounts", number)
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
-    finds_limits = shields.discover and shields.rate_limits
+
+    def named(kind: str, key: str, targets: Iterable[Target], *, discover: bool = False) -> Selection:
+        return Selection(name, kind, tuple(targets), discover=discover, setting=(*own, key))
+
+    def discovered(
+        kind: str, key: str, section: DiscoveredSettings, ids: Iterable[int], attributes: Mapping[str, str]
+    ) -> Selection:
+        return Selection(
+            name,
+            kind,
+            tuple(Target(name, kind, str(one), attributes=attributes) for one in ids),
+            section.discover,
+            section.include,
+            section.exclude,
+            attributes=attributes,
+            setting=(*own, key),
+        )
+
+    yield Selection(name, "account", (Target(name, "account", name, name, watched=_watched(account)),), setting=own)
+    yield discovered("dns_zone", "dns_zones", zones, zones.all_ids(), {})
+    yield discovered("script", "scripts", scripts, scripts.ids, {"read": scripts.read})
+    yield discovered("shield_zone", "shield_zones", shields, shields.ids, {})
+    limits = (
+        Target(name, "rate_limit", str(limit.id), limit.name, _shield_zone(limit.shield_zone_id))
+        for limit in account.rate_limits
+    )
+    yield named("rate_limit", "rate_limits", limits, discover=shields.discover and shields.rate_limits)
+    lists = (
+        Target(name, "access_list", str(item.id), attributes=_shield_zone(item.shield_zone_id))
+        for item in account.access_lists
+    )
+    yield named("access_list", "access_lists", lists)
+    rules = (Target(name, "waf_custom_rule", str(rule.id)) for rule in account.waf_custom_rules)
+    yield named("waf_custom_rule", "waf_custom_rules", rules)
+    yield named("image", "images", _images(account))
+    yield named("search", "searches", (Target(name, "search", text, text) for text in account.searches))
+
+
+def _watched(account: AccountSettings) -> tuple[str, ...]:
+    """Return the lists of an account that are requested, as discovery and the list of shield zones name them."""
+    zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     # A shield zone has the name of its pull zone, which a search gives.
     is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))
     lists = {
         discovery.SEARCH: is_searched,
         discovery.SHIELD_ZONES: shields.discover,
-        discovery.RATE_LIMITS: finds_limits,
+        discovery.RATE_LIMITS: shields.discover and shields.rate_limits,
         discovery.NAMES: not is_searched and bool(zones.all_ids() or scripts.ids or shields.ids),
         "shield_zone": shields.discover or bool(shields.ids),
     }
-    watched = tuple(what for what, is_wanted in lists.items() if is_wanted)
-    read = {"read": scripts.read}
-
-    def named(kind: str, ids: Iterable[int], attributes: Mapping[str, str] = {}) -> tuple[Target, ...]:
-        return tuple(Target(name, kind, str(one), attributes=attributes) for one in ids)
-
-    yield Selection(name, "account", (Target(name, "account", name, name, watched=watched),), setting=own)
-    fixed = named("dns_zone", zones.all_ids())
-    yield Selection(name, "dns_zone", fixed, zones.discover, zones.include, zones.exclude, setting=(*own, "dns_zones"))
-    fixed = named("script", scripts.ids, read)
-    chosen = (scripts.discover, scripts.include, scripts.exclude)
-    yield Selection(name, "script", fixed, *chosen, attributes=read, setting=(*own, "scripts"))
-    fixed, chosen = named("shield_zone", shields.ids), (shields.discover, shields.include, shields.exclude)
-    yield Selection(name, "shield_zone", fixed, *chosen, setting=(*own, "shield_zones"))
-    fixed = tuple(
-        Target(name, "rate_limit", str(limit.id), limit.name, _shield_zone(limit.shield_zone_id))
-        for limit in account.rate_limits
-    )
-    yield Selection(name, "rate_limit", fixed, finds_limits, setting=(*own, "rate_limits"))
-    fixed = tuple(
-        Target(name, "access_list", str(item.id), attributes=_shield_zone(item.shield_zone_id))
-        for item in account.access_lists
-    )
-    yield Selection(name, "access_list", fixed, setting=(*own, "access_lists"))
-    fixed = named("waf_custom_rule", (rule.id for rule in account.waf_custom_rules))
-    yield Selection(name, "waf_custom_rule", fixed, setting=(*own, "waf_custom_rules"))
-    yield Selection(name, "image", tuple(_images(account)), setting=(*own, "images"))
-    searches = tuple(Target(name, "search", text, text) for text in account.searches)
-    yield Selection(name, "search", searches, setting=(*own, "searches"))
+    return tuple(name for name, is_wanted in lists.items() if is_wanted)
 
 
 def _shield_zone(zone_id: int | None) -> dict[str, str]:
