@@ -42,7 +42,7 @@ class CountedFamily(msgspec.Struct, array_like=True):
     shapes: frozenset[bool] = frozenset()
 
     def counts(self, digest: bytes, shapes: frozenset[bool]) -> bool:
-        """Return whether it counts what an answer shows; days of another shape have the same counts in other series."""
+        """Return whether an answer continues the family: the same is counted, and its days have the same shape."""
         return digest == self.digest and (shapes == self.shapes or not shapes or not self.shapes)
 
     def note(self, shown: Iterable[LabelValues], wall: float, retention: float) -> None:

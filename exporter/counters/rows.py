@@ -72,7 +72,7 @@ def account_key(kind: str, account: str) -> PollKey:
 
 
 def listed(account: str, kind: str, packed: bytes) -> tuple[PollKey, StateRow]:
-    """Return the row of the list of an account's resources of a kind."""
+    """Return the row that stores the list of an account's resources of a kind."""
     return account_key(_LIST + kind, account), StateRow("", _NEVER, packed)
 
 

@@ -115,7 +115,7 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Return the request with a body's media type as FastAPI reads it; the interface accepts others for JSON."""
+        """Return the request with the media type `application/json`, which FastAPI needs; others are allowed, too."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -69,14 +69,16 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
     return settings
 
 
-def _complete(sections: dict[Any, Any], data: Data, kind: str, places: Iterable[Place]) -> Iterator[ConfigurationFault]:
-    """Lay what flags and variables set over the only item of a list; yield a fault for each if there are several."""
-    above = sections.pop(kind, {})
-    if above and (item := _only_item(data, kind)) is not None:
+def _complete(sections: dict[Any, Any], data: Data, kind: str, places: Iterable[Place]) -> list[ConfigurationFault]:
+    """Add what flags and variables set to the only item of a list; return a fault for each if there are several."""
+    above, item, listed = sections.pop(kind, {}), _only_item(data, kind), data.get(kind)
+    if above and item is not None:
         sections[kind] = [item | above[0]]
-    elif isinstance(listed := data.get(kind), list) and len(listed) > 1:
-        problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
-        yield from (ConfigurationFault(*place, "", problem) for place in places)
+        return []
+    if not isinstance(listed, list) or len(listed) == 1:
+        return []
+    problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
+    return [ConfigurationFault(*place, "", problem) for place in places]
 
 
 def _only_item(data: Data, kind: str) -> Data | None:
