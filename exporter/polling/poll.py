@@ -217,14 +217,17 @@ class Poller:
         collector, target = due.plan.collector, due.target
         if not self.schedule.is_in_force(due):
             return
-        if (fault := polled.error or polled.unnamed) is None:
+        fault = polled.error or polled.unnamed
+        if fault is None:
             self.schedule.succeeded(PollKey(target.key, collector.name))
         elif not isinstance(fault, NotAvailable):
             self.schedule.failed(collector, target, fault)
         is_own = target.key in self.registry.by_key
         if collector.discovers or not is_own:
-            error = polled.unnamed or (None if is_own else polled.error)
-            self.failures.lists(collector.name, target.account, (error.reason, str(error)) if error else None)
+            # Of a target of this shard, a series shows the error of the poll itself.
+            unseen = polled.unnamed if is_own else polled.unnamed or polled.error
+            failure = None if unseen is None else (unseen.reason, str(unseen))
+            self.failures.lists(collector.name, target.account, failure)
 
 
 def _facts(collector: str, target: Target) -> dict[str, str]:
