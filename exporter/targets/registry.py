@@ -238,6 +238,9 @@ class Registry:
 
     def _is_reported(self, move: Move) -> bool:
         """Return whether this process polls the target of a move, or would poll it if it still existed."""
-        key, selection = move.key, self._selections.get((move.key.account, move.key.kind))
+        key, place = move.key, (move.key.account, move.key.kind)
+        selection = self._selections.get(place)
         is_selected = selection is not None and selection.rejection(move.name) is None
-        return is_selected and (key in self.by_key) != move.is_gone and self.owns(key, move.parent)
+        # To another shard, which lists the rate limits of its own zones alone, those of this one have left.
+        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or place in self.resources.complete
+        return is_selected and is_certain and (key in self.by_key) != move.is_gone and self.owns(key, move.parent)

@@ -64,6 +64,7 @@ class ResourceLists:
     Attributes:
         addresses: account → the address of its platform; lists of another platform record no moves.
         whole: the places where a list was ever complete, in an earlier run too.
+        complete: the places where a list of this run was complete.
         facts: what the resources' own answers contain besides their names, by id.
         moves: what left a place or came to it within `MOVES_LAST`, the newest first.
         unsaved: the places with changes that are not saved; the caller that saves them clears it.
@@ -72,6 +73,7 @@ class ResourceLists:
     def __init__(self, wall: Callable[[], float]) -> None:
         self.addresses: Mapping[str, str] = {}
         self.whole: set[Place] = set()
+        self.complete: set[Place] = set()
         self.facts: dict[Place, dict[str, Facts]] = {}
         self.moves: dict[Place, list[Move]] = {}
         self.unsaved: set[Place] = set()
@@ -116,6 +118,7 @@ class ResourceLists:
             self._note_moves(place, new, gone)
         if complete:
             self.whole.add(place)
+            self.complete.add(place)
             if not kept:
                 self._sources[place] = address
         self._packed[place] = self._pack(place, (known | listed).values())

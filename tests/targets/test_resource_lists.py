@@ -93,9 +93,12 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     limits = {shard: tuple(Resource(f"{shard.index}{n}", parent=zone) for n in "12") for shard, zone in zone_of.items()}
     place = ("main", "rate_limit")
     before = registry(type(DISCOVERING)(*place, discover=True), other)
-    before.apply("main", Inventory({"rate_limit": ResourceList(limits[other], complete=True)}))
+    # It has read the list of this shard once, and has found none of that.
+    for listed in (limits[own], limits[other], limits[other]):
+        before.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
     after = registry(type(DISCOVERING)(*place, discover=True), own)
     after.resources.restore(place, before.resources.pack(place))
+    assert after.moves() == []
     for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
         after.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
     assert [(move.key.id, move.is_gone) for move in after.moves()] == [("02", True)]
