@@ -95,10 +95,11 @@ async def test_only_the_first_day_before_the_first_sight_is_in_neither(
 @pytest.mark.parametrize("spans", [[(99, 1)], [(20, 11), (10, 1)]], ids=["far back, in windows", "two files"])
 async def test_each_day_is_counted_once(tmp_path: Path, spans: list[tuple[int, int]]) -> None:
     async with backfill_setup(tmp_path, shield_zones={"discover": False}) as where:
-        found = []
+        found, asked = [], where.faults.add({"kind": "delay", "seconds": 0, "path": f"/dnszone/{ZONE}/statistics"})
         for first, last in spans:
             assert await where.backfill(ago(first), ago(last)) == []
             found.append(parsed(where.output))
+        assert asked.hits == sum(-(-(first - last + 1) // 30) for first, last in spans), "a chart has 30 days"
         for zone, total in queries(where, days(ago(spans[0][0]), ago(1))).items():
             assert growth(found, QUERIES, zone_id=str(zone)) == total
 

@@ -141,6 +141,11 @@ async def test_its_own_metrics_say_how_long_it_took_and_how_many_series_there_ar
         assert setup.value("edge_exporter_render_duration_seconds") == 0.0
         assert setup.value("edge_exporter_series") == 1 + 2
         assert 'edge_exporter_series_dropped{family="edge_poll_0"} 3.0\n' in setup.text()
+        setup.renderer.exposition.declare(INFOS, lambda name: name != "edge_poll_0")
+        await setup.renderer.render()
+        await setup.renderer.render()
+        assert "edge_exporter_series_dropped{" not in setup.text(), "it is left out as a whole"
+        setup.renderer.exposition.declare(INFOS, lambda _: True)
         setup.store.remove(target)
         await setup.renderer.render()
         await setup.renderer.render()

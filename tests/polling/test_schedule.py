@@ -364,11 +364,13 @@ async def test_a_platform_is_not_known_by_what_another_one_did_not_have() -> Non
         parts.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/103/.*"})
         await parts.turn(900)
         parts.faults.clear()
-        parts.faults.add({"kind": "stall", "path": "/dnszone/103/statistics"})
+        parts.faults.add({"kind": "stall", "path_regex": "/dnszone/10[13]/statistics"})
         (account,) = parts.settings.accounts
         moved = account.model_copy(update={"base_url": account.base_url.replace("127.0.0.1", "localhost")})
         parts.settings = parts.settings.model_copy(update={"accounts": [moved]})
+        assert parts.value("edge_dns_window_queries", zone_id="101") is not None
         assert await parts.daemon.reload() == ()
+        assert parts.value("edge_dns_window_queries", zone_id="101") is None
         scans = PollKey.of("dns_record_scans", "main", "dns_zone", "103")
         await until(lambda: (status := parts.store.find(scans)) is not None and status.served)
 
