@@ -197,14 +197,21 @@ async def test_a_renewed_certificate_is_served_where_a_file_can_be_opened(
 async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
+    greetings = []
     with capture_logs() as logs:
         async with serving(ServerTls(settings, one_thread("web files"))) as port:
-            (tmp_path / "server.crt").write_text("half a file")
-            greetings = [await is_let_in(port, authority.client())]
-            await until(lambda: logs, "a read that fails")
-            greetings += [await is_let_in(port, authority.client()) for _ in range(3)]
+            for times in (1, 2):
+                before = await connect(port, authority.client())
+                (tmp_path / "server.crt").write_text("half a file")
+                greetings.append(await is_let_in(port, authority.client()))
+                await until(lambda times=times: len(logs) == times, "a read that fails")  # type: ignore[misc]
+                greetings += [await is_let_in(port, authority.client()) for _ in range(3)]
+                authority.issue()
+                async with asyncio.timeout(PATIENCE):
+                    while (await connect(port, authority.client()))[2] == before[2]:
+                        pass
     said = ("TLS file not usable, the old one stays in force", WRONG_PAIR)
-    assert (greetings, [(line["event"], line["error"]) for line in logs]) == ([True] * 4, [said])
+    assert (greetings, [(line["event"], line["error"]) for line in logs]) == ([True] * 8, [said] * 2)
 
 
 def test_each_wrong_file_is_named_with_the_key_that_names_it(

@@ -1,0 +1,26 @@
+"""The targets that the settings name."""
+
+from exporter.wiring.selections import selections_of
+from tests.exporter_parts import configuration
+
+
+def test_each_resource_that_an_account_names_is_a_target_of_its_kind() -> None:
+    account = {
+        "dns_zones": {"ids": [101, 102]},
+        "scripts": {"ids": [7, 8]},
+        "shield_zones": {"ids": [3, 4]},
+        "rate_limits": [{"id": 41, "name": "login", "shield_zone_id": 3}, {"id": 42}],
+        "access_lists": [{"id": one, "shield_zone_id": 3} for one in (11, 12)],
+        "waf_custom_rules": [{"id": 21}, {"id": 22}],
+        "images": [{"registry_id": "hub", "namespace": "library", "name": name} for name in ("nginx", "redis")],
+        "searches": ["prod", "shop"],
+    }
+    settings = configuration("http://127.0.0.1:9", {}, **account)
+    fixed = [one for selection in selections_of(settings) for one in selection.fixed]
+    assert [" ".join(filter(None, (one.key.label, one.name, *one.attributes.values()))) for one in fixed] == [
+        *("account/main main", "dns_zone/101", "dns_zone/102", "script/7 get", "script/8 get"),
+        *("shield_zone/3", "shield_zone/4", "rate_limit/41 login 3", "rate_limit/42"),
+        *("access_list/11 3", "access_list/12 3", "waf_custom_rule/21", "waf_custom_rule/22"),
+        *(f"image/hub/library/{name} hub/library/{name} hub library {name}" for name in ("nginx", "redis")),
+        *("search/prod prod", "search/shop shop"),
+    ]
