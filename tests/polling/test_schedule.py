@@ -613,6 +613,18 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
         resumed.set()
         await parts.settle()
         assert len(parts.samples("edge_dns_window_queries")) == 40
+        # What is removed while it waits for the ledger is not published any more.
+        resumed.clear()
+        parts.clock.now += 300
+        await parts.work.poller.tick()
+        await until(lambda: any(due.is_answered for due in parts.schedule.running.values()))
+        (main,) = parts.settings.accounts
+        none = main.model_copy(update={"dns_zones": main.dns_zones.model_copy(update={"discover": False})})
+        parts.settings = parts.settings.model_copy(update={"accounts": (none,)})
+        assert await parts.daemon.reload() == ()
+        resumed.set()
+        await parts.settle()
+        assert parts.samples("edge_target_up", collector="dns_statistics") == {}
 
 
 @pytest.mark.parametrize(
