@@ -137,9 +137,9 @@ class FileStorage(Storage):
                 raise
             self._disconnect()
             now = self._clock()
-            aside = put_aside(self._path, now)
+            aside = rename_aside(self._path, now)
             self._set_aside(now)
-            self._log.error("state file put aside", path=self.location, aside=str(aside), error=str(error))
+            self._log.error("state file set aside", path=self.location, aside=str(aside), error=str(error))
             return self._read()
 
     def _read(self) -> dict[PollKey, StateRow]:
@@ -214,7 +214,7 @@ def _locked(path: Path) -> TextIO:
     return lock
 
 
-def put_aside(path: Path, now: float) -> Path:
+def rename_aside(path: Path, now: float) -> Path:
     """Rename a state file that cannot be read, and its journal; return the new name.
 
     Raises:

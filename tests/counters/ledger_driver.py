@@ -29,13 +29,13 @@ URL = "https://api.example.net"
 def file_storage(
     path: Path, set_aside: Callable[[float], None] | None = None, clock: Callable[[], float] = lambda: WALL
 ) -> FileStorage:
-    """Return the storage in a file, which may not be put aside unless a function is given that is called then."""
+    """Return the storage in a file, which may not be set aside unless a function is given that is called then."""
     return FileStorage(path, clock, set_aside or not_aside, one_thread("state"))
 
 
 def not_aside(_at: float) -> None:
-    """Fail: a file that is not damaged was put aside."""
-    raise AssertionError("put aside")
+    """Fail: a file that is not damaged was set aside."""
+    raise AssertionError("set aside")
 
 
 def key_of(zone: str) -> PollKey:

@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def asides(path: Path) -> list[str]:
-    """Return the files that were put aside."""
+    """Return the files that were set aside."""
     return sorted(piece.name for piece in path.parent.glob("*.corrupt-*"))
 
 
@@ -74,7 +74,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize(("damage", "error"), DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_file_is_put_aside_and_counters_start_anew(path: Path, damage: Damage, error: str) -> None:
+def test_a_damaged_file_is_set_aside_and_counters_start_anew(path: Path, damage: Damage, error: str) -> None:
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     damage(path)
@@ -85,14 +85,14 @@ def test_a_damaged_file_is_put_aside_and_counters_start_anew(path: Path, damage:
         assert not driver.ledger.fault
     assert asides(path) == [ASIDE]
     assert (path.parent / ASIDE).read_bytes() == damaged
-    assert [(line["event"], line["aside"]) for line in logs] == [("state file put aside", str(path.parent / ASIDE))]
+    assert [(line["event"], line["aside"]) for line in logs] == [("state file set aside", str(path.parent / ASIDE))]
     assert logs[0]["error"] == error
     with LedgerDriver(path) as driver:
         assert driver.poll(60) == 10
 
 
 @pytest.mark.parametrize("damage", ["header", "pages"])
-def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counters_go_on(
+def test_a_file_that_is_damaged_under_a_running_process_is_set_aside_and_counters_go_on(
     path: Path, connections: list[sqlite3.Connection], damage: str
 ) -> None:
     with LedgerDriver(path) as driver:
@@ -112,7 +112,7 @@ def test_a_file_that_is_damaged_under_a_running_process_is_put_aside_and_counter
         assert driver.poll(2, "7") == 1
 
 
-def test_damage_that_a_commit_meets_is_put_aside(path: Path) -> None:
+def test_damage_that_a_commit_meets_is_set_aside(path: Path) -> None:
     with LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         run(path, "DROP TABLE row")
@@ -133,7 +133,7 @@ def delete_everything(path: Path) -> None:
         piece.unlink()
 
 
-PUT_ASIDE = ["state file put aside"]
+SET_ASIDE = ["state file set aside"]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ PUT_ASIDE = ["state file put aside"]
     [
         (delete_everything, []),
         (lambda path: shutil.rmtree(path.parent), []),
-        (lambda path: (path.unlink(), path.touch()), PUT_ASIDE),
+        (lambda path: (path.unlink(), path.touch()), SET_ASIDE),
     ],
     ids=["everything", "folder", "emptied"],
 )

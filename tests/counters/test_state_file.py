@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.counters.rows import StateRow
-from exporter.counters.state_file import FileStorage, put_aside
+from exporter.counters.state_file import FileStorage, rename_aside
 from exporter.counters.storage import StorageError
 from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import file_storage
@@ -105,9 +105,9 @@ def test_no_flipped_bit_makes_other_rows(path: Path, tmp_path: Path) -> None:
     assert len(refused) > 500
 
 
-def test_a_damaged_file_is_put_aside_with_its_journal(path: Path) -> None:
+def test_a_damaged_file_is_set_aside_with_its_journal(path: Path) -> None:
     aside, pieces = "state.db.corrupt-20260206T120000Z", ("", "-wal", "-shm")
     for suffix in pieces:
         path.with_name(path.name + suffix).write_text(suffix)
-    assert put_aside(path, NOW).name == aside
+    assert rename_aside(path, NOW).name == aside
     assert {piece.name: piece.read_text() for piece in path.parent.iterdir()} == {aside + one: one for one in pieces}

@@ -34,7 +34,7 @@ def to_target(account: str, target: str) -> str:
 _FILTERS = (
     *(wording.lapse, moment, format_duration),
     *(wording.compact, wording.figure, wording.plural),
-    *(wording.foreign, wording.plain),
+    *(wording.untrusted, wording.plain),
 )
 _GLOBALS = {
     "LONGEST_SEARCH": LONGEST_SEARCH,

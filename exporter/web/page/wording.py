@@ -56,7 +56,7 @@ def plain(value: str) -> str:
     return shown.translate(_UNSEEN)
 
 
-def foreign(value: str) -> Markup:
+def untrusted(value: str) -> Markup:
     """Isolate a text from the platform: its writing direction does not affect the text around it.
 
     A line may end after a part of a name or an id, such as `dns_zone/`.

@@ -16,7 +16,7 @@ from exporter.metric import Family, Sample
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
-from exporter.web.page.wording import foreign, plain
+from exporter.web.page.wording import plain, untrusted
 from exporter.web.parts import Round
 from tests.exporter_parts import START
 from tests.golden import assert_golden
@@ -195,11 +195,11 @@ async def test_text_from_the_platform_is_never_markup(hostile: str, path: str) -
 
 
 def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
-    assert [foreign("x" * most) for most in (300, 301)] == [f"<bdi>{'x' * 300}</bdi>", f"<bdi>{'x' * 299}…</bdi>"]
+    assert [untrusted("x" * most) for most in (300, 301)] == [f"<bdi>{'x' * 300}</bdi>", f"<bdi>{'x' * 299}…</bdi>"]
     kept = "~\xa0\u2027\u202f\u2065\u206a\ufefe\uff00"
     spaces, unseen = "\t\n\r\x85\u2028\u2029", "\0\x08\x0b\x0c\x0e\x1f\x7f\x84\x86\x9f\u202a\u202e\u2066\u2069\ufeff"
     assert [plain(text) for text in (kept, spaces, unseen)] == [kept, " " * 6, "\N{REPLACEMENT CHARACTER}" * 15]
-    assert foreign("a/b-c._d&.<e>") == "<bdi>a/<wbr>b-c._<wbr>d&amp;.<wbr>&lt;e&gt;</bdi>"
+    assert untrusted("a/b-c._d&.<e>") == "<bdi>a/<wbr>b-c._<wbr>d&amp;.<wbr>&lt;e&gt;</bdi>"
 
 
 @pytest.mark.parametrize(
