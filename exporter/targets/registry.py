@@ -92,9 +92,12 @@ class Registry:
         for kind, found in inventory.lists.items():
             place = (account, kind)
             names, fixed = self._names.setdefault(place, {}), self._fixed.get(place, {})
+            # A script's own answer says its name, and may know a new one before the search does.
+            former = {one.id: one.name for one in self.resources.resources(place)} if kind == "script" else {}
             for one in found.resources:
                 # No shard polls pull zones; their names are used.
-                if one.name and (kind == "cdn" or one.id in fixed or one.id in names):
+                is_kept = kind == "cdn" or one.id in fixed or one.id in names
+                if one.name and is_kept and one.name != former.get(one.id):
                     names[one.id] = one.name
             if kind != "cdn":
                 for gone in self.resources.merge(place, found.resources, complete=found.complete) - fixed.keys():
@@ -135,16 +138,18 @@ class Registry:
         selection = self._selections.get(place)
         if selection is None:
             return
+        listed = self.listed(*place)
+        names = {one.key.id: one.name for one in listed} | self._names.get(place, {})
         for target in selection.fixed:
             if self.owns(target.key):
-                name, known = target.name or self.name_of(target.key), self.by_key.get(target.key)
+                known = self.by_key.get(target.key)
+                name = target.name or names.get(target.id) or self.name_of(target.key)
                 is_equal = known is not None and known.name == name and known.is_polled_as(target)
                 yield known if known is not None and is_equal else replace(target, name=name)
-        names = self._names.get(place, {})
-        for key, listed_name, _, parent in self.listed(*place):
+        for key, listed_name, _, parent in listed:
             if key.id not in self._fixed[place] and selection.rejection(listed_name) is None:
                 zone = {"shield_zone_id": parent} if parent else {}
-                name, attributes = names.get(key.id) or listed_name, {**selection.attributes, **zone}
+                name, attributes = names[key.id], {**selection.attributes, **zone}
                 known = self.by_key.get(key)
                 if known is None or (known.name, known.attributes) != (name, attributes):
                     known = Target(*place, key.id, name, attributes)

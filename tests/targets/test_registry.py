@@ -42,6 +42,8 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
     for names in (("prod-a", "prod-old", "dev-a", "prod-x", "prod-b"), ("",) * 5):
         made.apply("main", zones(*names))
         assert ids(made) == ["101", "105"], "a name that is left out stays"
+    made.configure([replace(selection, fixed=(Target("main", "dns_zone", "103"),))])
+    assert made.name_of(TargetKey.of("main", "dns_zone", "103")) == "dev-a", "a list has said it"
 
 
 def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> None:
@@ -55,6 +57,12 @@ def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> N
     for listed in (zones("listed"), zones(), zones()):
         configured.apply("main", listed)
     assert [target.name for target in configured.targets("dns_zone")] == ["listed"]
+    # A script's own answer has its new name before the search has it.
+    renamed = registry(Selection("main", "script", discover=True))
+    for searched, known in (("old", "old"), ("old", "new"), ("newest", "newest")):
+        renamed.apply("main", Inventory({"script": ResourceList((Resource("7", searched),), complete=True)}))
+        assert [target.name for target in renamed.targets("script")] == [known]
+        renamed.learn(Target("main", "script", "7"), "new")
 
 
 def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
