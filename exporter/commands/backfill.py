@@ -19,9 +19,9 @@ import click
 from exporter.backfill.charts import BUILT_IN, AccountCharts, counters
 from exporter.backfill.openmetrics import STEPS, Past, write
 from exporter.collectors.collector import Collector, TargetCollector
-from exporter.commands.configuration import read_configuration
 from exporter.commands.options import SettingsCommand, config_option
 from exporter.commands.output.printing import MISUSE, complain, complaining, echo
+from exporter.commands.validated_settings import read_settings
 from exporter.counters.storage import StorageError
 from exporter.platform.http.client import Observer
 from exporter.settings.model import Settings
@@ -75,7 +75,7 @@ def command(
     the configuration or an argument is wrong; 130 interrupted, and nothing is written.
     """
     with complaining(ConfigurationError, code=MISUSE), complaining(StorageError):
-        settings = read_configuration(config, flags, os.environ)
+        settings = read_settings(config, flags, os.environ)
         if not settings.accounts:
             raise click.UsageError("there is no account in the configuration: databases have no history")
         polled = [plan.collector for plan in plans_of(settings).values()]

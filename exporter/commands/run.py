@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from exporter import __version__
-from exporter.commands.configuration import read_configuration
 from exporter.commands.options import SettingsCommand, config_option
 from exporter.commands.output.serving import listening, serve
+from exporter.commands.validated_settings import read_settings
 from exporter.daemon.daemon import Daemon, run
 from exporter.log import configure, logger
 from exporter.settings.loading import configuration_file
@@ -31,7 +31,7 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
     """
 
     def read() -> Settings:
-        return read_configuration(config, flags, os.environ)
+        return read_settings(config, flags, os.environ)
 
     settings = read()
     configure(settings.log.level, settings.log.format)

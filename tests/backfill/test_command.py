@@ -9,7 +9,7 @@ import pytest
 
 from exporter.sandbox import keys
 from tests.backfill.backfill_setup import grown, parsed
-from tests.commands.platform import Platform, running
+from tests.commands.sandbox_thread import Platform, running
 from tests.commands.shell import Ended, invoke
 from tests.deploy.files import DEPLOY
 

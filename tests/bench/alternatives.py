@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.bench.measured_process import Child, own, started
+from tests.bench.nginx_platform import FIRST_ZONE
 from tests.bench.peers import serving
-from tests.bench.platform import FIRST_ZONE
-from tests.bench.process import Child, own, started
 from tests.ports import free_port
 
 # Of each URL, every second: faster, it collects values while its new series are still put in order one by one, in a

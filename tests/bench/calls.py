@@ -24,7 +24,7 @@ from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.settings.account import AccountSettings
 from exporter.telemetry import Telemetry
 from exporter.wiring.clients import client_of
-from tests.bench.platform import FIRST_ZONE
+from tests.bench.nginx_platform import FIRST_ZONE
 from tests.exporter_parts import account_at
 
 ZONES = range(FIRST_ZONE, 5000)

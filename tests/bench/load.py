@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tests.bench.process import Child
+from tests.bench.measured_process import Child
 
 # A server that answers faster than this is scraped several times in its turn.
 FAST = 0.05

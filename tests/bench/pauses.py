@@ -17,7 +17,7 @@ from exporter.daemon.daemon import Daemon
 from exporter.log import configure
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey, TargetKey
-from tests.bench.process import polling_zones
+from tests.bench.measured_process import polling_zones
 
 RATE = 100_000
 INTERVAL = 3600.0

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import httpx
 from isal import igzip
 
-from tests.bench.process import PATIENCE, Child, get, nginx, own, started
+from tests.bench.measured_process import PATIENCE, Child, get, nginx, own, started
 from tests.ports import free_port
 
 EXPORTER = "exporter"

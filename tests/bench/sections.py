@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 from tests.bench import load
 from tests.bench.alternatives import ALTERNATIVES
 from tests.bench.calls import CLIENTS, measure
+from tests.bench.measured_process import MIB, Child, cpu_seconds, get, memory, own, polling_zones, sum_of, wait
+from tests.bench.nginx_platform import FIRST_ZONE, SERIES_A_ZONE, Platform, platform_serving, write, write_search
 from tests.bench.peers import EXPORTER, PEERS, beside
-from tests.bench.platform import FIRST_ZONE, SERIES_A_ZONE, Platform, platform_serving, write, write_search
-from tests.bench.process import MIB, Child, cpu_seconds, get, memory, own, polling_zones, sum_of, wait
 from tests.bench.report import Table
-from tests.counters.process import exporter_running
+from tests.counters.exporter_process import exporter_running
 
 ENCODINGS = ("gzip", "identity")
 PAUSE = 0.02

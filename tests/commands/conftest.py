@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 
 from exporter.sandbox import keys
-from tests.commands.platform import Platform, running
+from tests.commands.sandbox_thread import Platform, running
 
 Configure = Callable[..., Path]
 

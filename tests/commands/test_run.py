@@ -14,7 +14,7 @@ from exporter import __version__
 from exporter.sandbox import keys
 from exporter.settings.flags import flags
 from tests.commands.conftest import Configure
-from tests.commands.platform import Platform
+from tests.commands.sandbox_thread import Platform
 from tests.commands.shell import PROGRAM, clean, invoke, process
 from tests.waiting import wait_until
 

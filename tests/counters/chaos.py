@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from tests.counters.process import Exporter
+from tests.counters.exporter_process import Exporter
 from tests.counters.proxy import Proxy
 from tests.counters.sharing_processes import (
     QUERIES,

@@ -12,7 +12,7 @@ from exporter.clock import Clocks
 from exporter.daemon.daemon import Daemon
 from exporter.daemon.machine import Machine
 from exporter.settings.model import Settings
-from tests.counters.process import samples_of
+from tests.counters.exporter_process import samples_of
 from tests.exporter_parts import Sandbox, account_at, poll_now, sandbox, settled, still, undelayed
 from tests.waiting import until
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.counters.process import Exporter
+from tests.counters.exporter_process import Exporter
 from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
 from tests.exporter_parts import account_at
 from tests.postgres import Postgres

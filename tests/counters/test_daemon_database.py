@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from tests.counters.chaos import FAULTS, chaos
-from tests.counters.process import Exporter
+from tests.counters.exporter_process import Exporter
 from tests.counters.sharing_processes import (
     QUERIES,
     SharingProcesses,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.counters.process import Exporter
+from tests.counters.exporter_process import Exporter
 from tests.counters.sandboxed_daemons import SandboxedDaemons
 from tests.exporter_parts import account_at
 from tests.real_parts import PARTS, end_without, find

@@ -19,8 +19,8 @@ import pytest
 
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
-from tests.endpoints.platform import platform
 from tests.endpoints.test_engine import BUSY, OFF
+from tests.endpoints.undocumented_platform import platform
 from tests.exporter_parts import ExporterParts, exporter_parts
 from tests.golden import assert_golden
 

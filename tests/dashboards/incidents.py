@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import timedelta
 
-from tests.dashboards.world import END, HISTORY, NO_ALERT, TROUBLE, Labels, Scene, calm
+from tests.dashboards.scene import END, HISTORY, NO_ALERT, TROUBLE, Labels, Scene, calm
 from tests.rules.rule_files import load_alerts
 
 BEGUN = TROUBLE.timestamp()

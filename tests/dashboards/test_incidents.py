@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.dashboards.incidents import CALM, INCIDENTS, Incident, scene
+from tests.dashboards.scene import END
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
-from tests.dashboards.world import END
 from tests.real_parts import Release
 
 pytestmark = pytest.mark.real("prometheus")

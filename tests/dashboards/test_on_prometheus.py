@@ -14,8 +14,8 @@ from dashboards.generator.all_pages import PAGES
 from dashboards.generator.page import Page, Panel, Table
 from exporter.collectors.catalogue import CATALOGUE
 from tests.dashboards.incidents import ALL_AT_ONCE, scene
+from tests.dashboards.scene import COST, END, MEAN, TROUBLE, Scene, calm, openmetrics
 from tests.dashboards.uses import USES, Kind, Use, filled_in
-from tests.dashboards.world import COST, END, MEAN, TROUBLE, Scene, calm, openmetrics
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running
 
 pytestmark = pytest.mark.real("prometheus")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from tests.endpoints.platform import Answer, Platform, Query, good, platform
+from tests.endpoints.undocumented_platform import Answer, Platform, Query, good, platform
 from tests.exporter_parts import ExporterParts, exporter_parts, only
 
 ITEMS, PAGE = 1000, 7

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from tests.endpoints.platform import Query, platform
 from tests.endpoints.test_engine import BUSY, OFF
+from tests.endpoints.undocumented_platform import Query, platform
 from tests.exporter_parts import ExporterParts, exporter_parts
 from tests.golden import ROOT, assert_golden
 

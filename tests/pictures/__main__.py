@@ -24,10 +24,10 @@ from dashboards.generator.all_pages import PAGES
 from dashboards.generator.page import Page, Panel
 from tests.dashboards.expressions import seconds
 from tests.dashboards.incidents import usual_trouble
+from tests.dashboards.scene import END
 from tests.dashboards.test_dashboards import drawn
 from tests.dashboards.test_on_prometheus import Month, month_served, uses_of
 from tests.dashboards.uses import Kind, Use
-from tests.dashboards.world import END
 from tests.demo.running_demo import demo_running
 from tests.real_parts import find
 from tests.waiting import PATIENCE, wait_until

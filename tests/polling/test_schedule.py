@@ -19,7 +19,7 @@ from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from exporter.targets.target import PollKey, Target
-from tests.endpoints.platform import Query, good, platform
+from tests.endpoints.undocumented_platform import Query, good, platform
 from tests.exporter_parts import (
     START,
     ExporterParts,

@@ -18,9 +18,9 @@ import click
 
 from exporter.sandbox.dns_zones import FIRST_ZONE_ID
 from tests.bench.load import Scraper
-from tests.bench.process import cpu_seconds, get, memory, own, polling_zones, started, sum_of, wait
+from tests.bench.measured_process import cpu_seconds, get, memory, own, polling_zones, started, sum_of, wait
 from tests.bench.report import Cell, Table
-from tests.counters.process import Exporter, exporter_running
+from tests.counters.exporter_process import Exporter, exporter_running
 from tests.ports import free_port
 from tests.postgres import Postgres, postgres_running
 

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from exporter.counters.storage import Changes
 from tests.simulation.machine import Samples
+from tests.simulation.platform_model import PERHAPS, SURELY, Answer
 from tests.simulation.reference import Days, Month, days_counter, may_be_clipped, month_counter
-from tests.simulation.world import PERHAPS, SURELY, Answer
 
 # Kind of target → its counter, and the label with its id.
 COUNTERS = {

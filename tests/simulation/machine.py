@@ -19,8 +19,8 @@ from exporter.daemon.daemon import Daemon
 from exporter.daemon.machine import Machine
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
+from tests.simulation.platform_model import Platform
 from tests.simulation.virtual import InlineExecutor, VirtualClock, VirtualLoop
-from tests.simulation.world import Platform
 
 T = TypeVar("T")
 # Name → labels → value.

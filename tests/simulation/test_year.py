@@ -30,8 +30,8 @@ from exporter.settings.model import Settings
 from tests.simulation.books import COUNTERS, Books
 from tests.simulation.machine import RARER, Disk, Samples, SimulatedMachine, samples
 from tests.simulation.planted import PLANTS, planted
+from tests.simulation.platform_model import DAY, FAULTS, KEYS, Platform, Resource
 from tests.simulation.virtual import VirtualClock
-from tests.simulation.world import DAY, FAULTS, KEYS, Platform, Resource
 
 BEGIN = datetime(2026, 2, 26, 9, 30, tzinfo=UTC)
 INTERVAL = 1800.0

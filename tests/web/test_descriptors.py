@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.sandbox import keys
 from exporter.sandbox.world import World
-from tests.counters.process import Exporter
+from tests.counters.exporter_process import Exporter
 from tests.exporter_parts import sandbox
 from tests.waiting import PATIENCE
 from tests.web.certificates import Authority

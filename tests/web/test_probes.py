@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from exporter.sandbox import keys
-from tests.counters.process import Exporter
+from tests.counters.exporter_process import Exporter
 from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
 from tests.http_answers import answering
 from tests.ports import free_port

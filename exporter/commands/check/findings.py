@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 
 from exporter.commands.check.first_round import AccountResult, Row, first_round
-from exporter.commands.configuration import read_configuration
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.table import lay_out
+from exporter.commands.validated_settings import read_settings
 from exporter.log import configure
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
@@ -31,7 +31,7 @@ _MOST_ALIKE = 5
 def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_json: bool) -> None:
     """Check a configuration, print the findings, and exit with code 1 if anything is wrong."""
     try:
-        settings = read_configuration(config, flags, os.environ)
+        settings = read_settings(config, flags, os.environ)
         results = [] if offline else _poll_all(settings)
     except ConfigurationError as error:
         if is_json:

@@ -11,7 +11,7 @@ import pytest
 
 from exporter.sandbox import keys
 from tests.commands.conftest import Configure, UnusedAddress
-from tests.commands.platform import Platform
+from tests.commands.sandbox_thread import Platform
 from tests.commands.shell import Ended, invoke
 from tests.commands.terminal import type_in
 from tests.commands.transcript import assert_cases, given, printed

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from exporter.platform.api.global_search import PAGE_SIZE
-from tests.bench.process import Child, get, nginx
+from tests.bench.measured_process import Child, get, nginx
 
 DAYS = 31
 CODES = (1, 2, 5, 15, 16, 28, 65, 257, 6, 12)

@@ -8,7 +8,7 @@ from exporter.settings.model import Settings
 from exporter.web.auth.web_config import load_web_config
 
 
-def read_configuration(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
+def read_settings(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
     """Read the settings from a file, flags (name → text) and environment, then check the web configuration file.
 
     Raises:
