@@ -7,7 +7,7 @@ from itertools import islice
 from exporter.targets.resource_lists import MOVES_LAST, Known, Move, Place, ResourceLists, newest
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, Target, TargetKey
+from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
 
 # How many scripts of other shards one discovery reads.
 MOST_READ = 100
@@ -100,8 +100,9 @@ class Registry:
                 if one.name and is_kept and one.name != former.get(one.id):
                     names[one.id] = one.name
             if kind != "cdn":
-                for gone in self.resources.merge(place, found.resources, complete=found.complete) - fixed.keys():
-                    names.pop(gone, None)
+                for ended in self.resources.ended_by(place, found) - fixed.keys():
+                    names.pop(ended, None)
+                self.resources.merge(place, found)
         removed = self._rebuild({(account, kind) for kind in inventory.lists})
         for kind, looked_up in inventory.names.items():
             self._apply_names(account, kind, looked_up)
@@ -117,7 +118,7 @@ class Registry:
                 self.learn(target, names[target.id])
                 found.append(Resource(target.id, names[target.id]))
         if found:
-            self.resources.merge((account, kind), found, complete=False)
+            self.resources.merge((account, kind), ResourceList(tuple(found), complete=False))
 
     def _rebuild(self, places: set[Place]) -> list[Target]:
         """Select the targets of these kinds in an account anew; return those that are removed."""

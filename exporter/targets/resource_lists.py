@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from exporter.targets.target import Resource, TargetKey
+from exporter.targets.target import Resource, ResourceList, TargetKey
 
 # The version of the JSON: [version, is whole, source, moves, [[id, name, parent, facts], ...]].
 _FORM = 2
@@ -95,28 +95,31 @@ class ResourceLists:
         for one in self.resources(place):
             yield Known(TargetKey.of(*place, one.id), one.name, facts.get(one.id), one.parent)
 
-    def merge(self, place: Place, resources: Iterable[Resource], *, complete: bool) -> set[str]:
-        """Take in a list, and return the ids that are removed.
+    def ended_by(self, place: Place, found: ResourceList) -> set[str]:
+        """Return the ids that merging a list removes: those that two complete lists in a row do not contain."""
+        if not found.complete:
+            return set()
+        return self._absent.get(place, set()) - {one.id for one in found.resources}
 
-        What two complete lists in a row do not contain is removed; an incomplete list removes nothing.
-        """
+    def merge(self, place: Place, found: ResourceList) -> None:
+        """Take in a list: add what is new, and remove what `ended_by` returns for it."""
         before, absent = self._packed.get(place), self._absent.get(place, set())
         known = {one.id: one for one in self.resources(place)}
         listed = {
             # A name that is left out stays.
             one.id: replace(one, name=known[one.id].name) if not one.name and one.id in known else one
-            for one in resources
+            for one in found.resources
         }
         # What the first list of a run contains is not new: the state may be that of another shard.
         new = [one for one in listed.values() if one.id not in known and place in self._absent]
         missing = known.keys() - listed.keys()
-        removed = absent & missing if complete else set()
+        removed = self.ended_by(place, found) & missing
         gone, kept = [known.pop(one) for one in removed], missing - removed
-        self._absent[place] = kept if complete else absent & kept
+        self._absent[place] = kept if found.complete else absent & kept
         address = self.addresses.get(place[0], "")
         if place in self.whole and self._sources.get(place) == address:
             self._note_moves(place, new, gone)
-        if complete:
+        if found.complete:
             self.whole.add(place)
             self.complete.add(place)
             if not kept:
@@ -124,7 +127,6 @@ class ResourceLists:
         self._packed[place] = self._pack(place, (known | listed).values())
         if self._packed[place] != before:
             self.unsaved.add(place)
-        return removed
 
     def _note_moves(self, place: Place, new: Iterable[Resource], gone: Iterable[Resource]) -> None:
         now = self._wall()

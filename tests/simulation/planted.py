@@ -103,7 +103,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     ),
     "remove after one list": (
         "targets.resource_lists:ResourceLists.merge",
-        lambda f: lambda *found, **how: f(*found, **how) | f(*found, **how),
+        lambda f: lambda *found: (f(*found), f(*found)),
     ),
     "use the wall clock for a deadline": (
         "daemon.work:Store",
