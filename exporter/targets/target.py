@@ -16,20 +16,20 @@ class TargetKey(NamedTuple):
     Attributes:
         account: the account's name; empty for a database.
         kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
-        number: the id as a number, so that 9 comes before 10; -1 if it is not a number.
+        digits: how many digits the id has if it is a number, so that 9 comes before 10; 0 if it is not a number.
         id: the platform's id, as text.
     """
 
     account: str
     kind: str
-    number: int
+    digits: int
     id: str
 
     @classmethod
     def of(cls, account: str, kind: str, target_id: str) -> "TargetKey":
         """Return the key of a target."""
         is_number = target_id.isascii() and target_id.isdigit()
-        return cls(account, kind, int(target_id) if is_number else -1, target_id)
+        return cls(account, kind, len(target_id) if is_number else 0, target_id)
 
     @property
     def label(self) -> str:
