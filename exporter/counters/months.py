@@ -59,11 +59,11 @@ class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
         """The counter."""
         return math.fsum((self.closed, self.high, -self.baseline))
 
-    def count(self, source: MonthToDate, poll: PollTime) -> int:
+    def count(self, source: MonthToDate, poll: PollTime) -> bool:
         """Update the counter from the month-to-date value of a poll.
 
         Returns:
-            1 for a correction (the value fell, and this was not a reset), else 0.
+            Whether the value was corrected: it fell, and this was not a reset.
         """
         value, month, age = float(source.value), month_of(poll.now), _age(poll.now)
         # The fewer seconds of two clocks: one may jump.
@@ -73,19 +73,19 @@ class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
         if value < self.last:
             return self._fall(value, month, silence=silence, age=age)
         # A fall that this poll does not confirm was a wrong answer.
-        corrections, self.has_fallen = int(self.has_fallen), False
+        is_correction, self.has_fallen = self.has_fallen, False
         self._hold(value)
         if self.is_held:
-            return corrections
+            return is_correction
         if month != self.month and value > self.last and silence > DAY_SECONDS and age > LATE_RESET_SECONDS:
             # The new month's value is above the old one's by chance: the exporter did not poll at the beginning of the
             # month.
             self._reset(value)
         self.high = max(self.high, value)
         self.month, self.last = month, value
-        return corrections
+        return is_correction
 
-    def _fall(self, value: float, month: int, *, silence: float, age: float) -> int:
+    def _fall(self, value: float, month: int, *, silence: float, age: float) -> bool:
         self.is_held = False
         is_deep = value < self.high * RESET_SHARE
         if self.has_fallen or (is_deep and month != self.month):
@@ -94,12 +94,12 @@ class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
         elif is_deep or silence > DAY_SECONDS or age < DAY_SECONDS:
             # The next poll decides: some platforms reset late or in another time zone, and the answer may be wrong.
             self.has_fallen = True
-            return 0
+            return False
         else:
             self.month, self.last = month, value
-            return 1
+            return True
         self.month = month
-        return 0
+        return False
 
     def _hold(self, value: float) -> None:
         """Hold a value for a day that may be from before the last reset, as a delayed replica has it."""

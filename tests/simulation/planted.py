@@ -125,7 +125,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         lambda f: lambda s, plan, one: f(s, plan, one) * (1 + 50 * (one.kind == "script")),
     ),
     "count no late rise of a day": ("counters.days:DaySeries._raise_day", lambda _: lambda *_args: None),
-    "take a new month for a correction": ("counters.months:MonthSeries._fall", lambda _: lambda *_a, **_named: 1),
+    "take a new month for a correction": ("counters.months:MonthSeries._fall", lambda _: lambda *_a, **_named: True),
     "let a counter fall with its day": ("counters.days:DaySeries.count", _with_the_latest),
     "leave a task behind": ("daemon.daemon:Daemon.stop", _leaving_a_task),
     "leave a zone out of service discovery": ("web.app:discover", _without_the_last),
