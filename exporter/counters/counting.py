@@ -45,6 +45,11 @@ class CountedFamily(msgspec.Struct, array_like=True):
         """Return whether an answer continues the family: the same is counted, and its days have the same shape."""
         return digest == self.digest and (shapes == self.shapes or not shapes or not self.shapes)
 
+    def confine(self, places: frozenset[LabelValues]) -> None:
+        """Keep the series that have a place; the others, beyond a limit that was lowered, are dropped."""
+        self.is_bounded = True
+        self.series = {labels: series for labels, series in self.series.items() if labels in places}
+
     def note(self, shown: Iterable[LabelValues], wall: float, retention: float) -> None:
         """Note which series are in an answer, and drop those that were in none for the retention.
 
@@ -107,7 +112,11 @@ def count_poll(
         family, since = _continued(families.get(name), digest, sources, poll.today)
         counted.families[name] = family
         shown[name] = sources
-        placed = _with_place(family, sources, limit)
+        placed = sources
+        if len(family.series.keys() | {labels for labels, _ in sources}) > limit:
+            places = _places(family, sources, limit)
+            family.confine(places)
+            placed = [(labels, source) for labels, source in sources if labels in places]
         if len(placed) < len(sources):
             counted.left_out[name] = len(sources) - len(placed)
         if fallen := _advance_all(family, placed, PollTime(poll.now, poll.wall, since, _oldest(sources))):
@@ -135,16 +144,12 @@ def _continued(
     return family, None if family.is_bounded else family.day
 
 
-def _with_place(family: CountedFamily, sources: Sources, limit: int) -> Sources:
-    """Return the sources whose series have a place, and drop series beyond a limit that was lowered."""
-    if len(family.series.keys() | {labels for labels, _ in sources}) <= limit:
-        return sources
-    family.is_bounded = True
+def _places(family: CountedFamily, sources: Sources, limit: int) -> frozenset[LabelValues]:
+    """Return the label values that have a place in a family of at most `limit` series."""
     largest_first = [labels for labels, _ in sorted(sources, key=lambda one: (-_size(one[1]), one[0]))]
     # Series keep their places, the oldest first, whether they are in the answer or not.
-    places = frozenset([*dict.fromkeys((*family.series, *largest_first))][:limit])
-    family.series = {labels: series for labels, series in family.series.items() if labels in places}
-    return [(labels, source) for labels, source in sources if labels in places]
+    oldest_first = dict.fromkeys((*family.series, *largest_first))
+    return frozenset([*oldest_first][:limit])
 
 
 def _size(source: Source) -> float:
@@ -165,7 +170,7 @@ def _advance_all(family: CountedFamily, sources: Sources, poll: PollTime) -> int
             case DaySeries() as days, DayBuckets():
                 corrections += days.count(source, poll)
             case MonthSeries() as month, MonthToDate():
-                corrections += month.count(source, poll)
+                corrections += 1 if month.count(source, poll) else 0
             case ChangeSeries() as change, LastChange():
                 change.count(source, poll)
             case _:
