@@ -85,7 +85,7 @@ class PostgresStorage(Storage):
         Raises:
             StorageError: the database cannot be used now.
         """
-        session = await self._connected()
+        session = self._certain_session() or await self._connect()
         try:
             await self._look(session)
         except OtherTotalError as error:
@@ -115,7 +115,7 @@ class PostgresStorage(Storage):
         """
         if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
-        session = await self._connected()
+        session = self._certain_session() or await self._connect()
         if session.has_read:
             if self._clock() >= session.answered + self.pulse * _EARLY:
                 await self._look(session)
@@ -162,13 +162,14 @@ class PostgresStorage(Storage):
     def _own(self) -> dict[str, object]:
         return {"installation": self._installation, "index": self.index, "total": self._total}
 
-    async def _connected(self) -> Session:
-        """Return the session, opened again if it was lost."""
-        session = self._session
-        if session is not None and session.is_certain():
-            return session
-        if session is not None and session.is_holder:
-            self._held = session.answered
+    def _certain_session(self) -> Session | None:
+        """Return the session, unless it is lost or may be."""
+        return self._session if self._session is not None and self._session.is_certain() else None
+
+    async def _connect(self) -> Session:
+        """Open a session in place of the one before, and note how long that one held the shard."""
+        if self._session is not None and self._session.is_holder:
+            self._held = self._session.answered
         await self.close()
         try:
             session = await Session.begin(self._url(), self._lease, self._clock)
