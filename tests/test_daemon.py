@@ -458,10 +458,11 @@ class OtherHolder(MemoryStorage):
         """Return the shard."""
         return 0
 
-    async def prepare(self) -> None:
-        """Read nothing, or find the shard taken."""
+    async def is_open(self) -> bool:
+        """Keep the shard, or find it taken."""
         if self.is_taken:
             raise ShardTakenError("another exporter has taken the shard")
+        return True
 
 
 async def test_a_stop_that_finds_its_shard_taken_seeks_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,9 +258,9 @@ class Ledger:
         await self._storage.close()
 
     async def _prepare(self) -> None:
-        """Make the storage usable, and take in its rows if it had to be opened."""
-        found = await self._storage.prepare()
-        if found is not None:
+        """Open the storage if it is not open, and take in its rows."""
+        if not await self._storage.is_open():
+            found = await self._storage.open()
             if self._is_read:
                 self._compare(found)
             self._take_in(found)

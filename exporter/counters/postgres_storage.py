@@ -106,8 +106,21 @@ class PostgresStorage(Storage):
         )
         return None
 
-    async def prepare(self) -> dict[PollKey, StateRow] | None:
-        """Keep the session alive, or open it again; return the shard's rows if it is another session than before.
+    async def is_open(self) -> bool:
+        """Return whether the session that read the shard's rows lasts; the server is asked if it was not for long.
+
+        Raises:
+            StorageError: the database cannot be used now.
+        """
+        session = self._certain_session()
+        if session is None or not session.has_read:
+            return False
+        if self._clock() >= session.answered + self.pulse * _EARLY:
+            await self._look(session)
+        return True
+
+    async def open(self) -> dict[PollKey, StateRow]:
+        """Lock the shard, in a new session if the former one is lost, and return the shard's rows.
 
         Raises:
             ShardTakenError: another exporter has the shard.
@@ -116,10 +129,6 @@ class PostgresStorage(Storage):
         if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
         session = self._certain_session() or await self._connect()
-        if session.has_read:
-            if self._clock() >= session.answered + self.pulse * _EARLY:
-                await self._look(session)
-            return None
         if not await self._holds(session, self.index):
             if self._clock() < self._held + self._lease * _LEASES_UNTIL_TAKEN:
                 raise StorageError("the shard is held, perhaps by the former session of this exporter")

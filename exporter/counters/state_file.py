@@ -58,9 +58,13 @@ class FileStorage(Storage):
         self._inode = (0, 0)
         self._is_read = False
 
-    async def prepare(self) -> dict[PollKey, StateRow] | None:
-        """Lock and open the file if needed; return its rows if they are read now: not if the file is written again."""
-        return await blocking(self._thread, self._prepare)
+    async def is_open(self) -> bool:
+        """Return whether the file is open, and was not lost since."""
+        return await blocking(self._thread, self._is_open)
+
+    async def open(self) -> dict[PollKey, StateRow]:
+        """Lock and open the file; return its rows the first time, and none when a lost file is written again."""
+        return await blocking(self._thread, self._open_locked)
 
     async def commit(self, changes: Changes) -> None:
         """Write and delete rows durably, all or nothing."""
@@ -71,16 +75,17 @@ class FileStorage(Storage):
         await blocking(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
-    def _prepare(self) -> dict[PollKey, StateRow] | None:
+    def _is_open(self) -> bool:
+        return self._database is not None and not self._is_lost()
+
+    def _open_locked(self) -> dict[PollKey, StateRow]:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
                 self._lock = _locked(self._path)
-            if self._database is not None and self._is_lost():
+            if self._database is not None:
                 self._log.error("state file was lost, it is written again", path=self.location)
                 self._disconnect()
-            if self._database is not None:
-                return None
             rows = self._open()
         except (sqlite3.Error, ValueError, OSError) as error:
             self._disconnect()

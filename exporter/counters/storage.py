@@ -27,21 +27,30 @@ class Storage(Protocol):
 
     Attributes:
         location: where the rows are kept; for logs, without a secret.
-        pulse: the longest time between two calls of `prepare`, in seconds.
+        pulse: the longest time between two calls of `is_open`, in seconds.
     """
 
     location: str = ""
     pulse: float = 3600.0
 
-    async def prepare(self) -> dict[PollKey, StateRow] | None:
-        """Make the storage usable; return its rows if it had to be opened, and None if it was open.
+    async def is_open(self) -> bool:
+        """Return whether the storage is open, and need not be opened (again).
+
+        Raises:
+            ShardTakenError: another exporter has the shard.
+            StorageError: it cannot be used now.
+        """
+        return True
+
+    async def open(self) -> dict[PollKey, StateRow]:
+        """Open the storage, which is not open or is lost, and return its rows.
 
         Raises:
             StateLockedError: another process has the state file.
             ShardTakenError: another exporter has the shard.
             StorageError: it cannot be used now.
         """
-        return None
+        return {}
 
     async def commit(self, changes: Changes) -> None:  # noqa: ARG002 - see above
         """Write rows durably, and delete those whose value is None; writing a row again replaces it.

@@ -197,4 +197,4 @@ def test_a_link_to_a_file_that_does_not_exist_yet_names_the_place_for_it(path: P
     with LedgerDriver(path) as driver:
         assert driver.poll(46) == 6
         with pytest.raises(StateLockedError):
-            asyncio.run(file_storage(path.resolve()).prepare())
+            asyncio.run(file_storage(path.resolve()).open())

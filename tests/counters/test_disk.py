@@ -152,9 +152,9 @@ def test_a_failed_write_is_not_tried_again_for_every_poll(path: Path) -> None:
         assert driver.poll(40) == 0
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        with patch.object(driver.storage, "prepare", wraps=driver.storage.prepare) as prepare:
+        with patch.object(driver.storage, "is_open", wraps=driver.storage.is_open) as is_open:
             assert [driver.poll(count) for count in (50, 55, 60)] == [0, 0, 0]
-        assert prepare.call_count == 1
+        assert is_open.call_count == 1
         other.close()
         assert driver.poll(65) == 0
         now[0] = 5.0

@@ -101,7 +101,7 @@ def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
     async def write() -> None:
         storage = file_storage(path)
-        await storage.prepare()
+        await storage.open()
         await storage.commit({key_of("102"): StateRow("shop.example", WALL, b"\xc1")})
         await storage.close()
 

@@ -45,7 +45,7 @@ class Sessions:
         """Return a storage that has taken a shard, and read its rows."""
         storage = self.storage(*wanted, **more)  # type: ignore[arg-type] # an address
         assert await storage.claim() is not None
-        assert await storage.prepare() is not None
+        await storage.open()
         return storage
 
     def execute(self, statement: str) -> list[tuple[object, ...]]:
@@ -72,18 +72,26 @@ async def until_claimed(storage: PostgresStorage, index: int) -> None:
     await until(is_claimed)
 
 
+async def prepare(storage: PostgresStorage) -> None:
+    """Open a storage that is not open."""
+    if not await storage.is_open():
+        await storage.open()
+
+
 async def until_back(holder: PostgresStorage, other: PostgresStorage | None = None) -> None:
     """Wait until a holder has its shard again; ShardTakenError is raised if another one has it, which goes on."""
 
     async def is_back() -> bool:
         if other is not None:
-            await other.prepare()
+            await prepare(other)
         try:
-            return await holder.prepare() is not None
+            is_lost = not await holder.is_open()
+            await prepare(holder)
         except ShardTakenError:
             raise
         except StorageError:
             return False
+        return is_lost
 
     await until(is_back)
 
@@ -106,14 +114,12 @@ async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessi
     await first.close()
     again = sessions.storage(0)
     await until_claimed(again, 0)
-    opened = await again.prepare()
-    assert opened is not None
+    opened = await again.open()
     assert opened.keys() == many.keys() - {key_of(0)} | {PollKey.of("platform_time", "main", "account", "")}
     assert (opened[key_of(1)], opened[key_of(2)].name) == (ROW, "a??")
     other = sessions.storage(1)
     await other.claim()
-    opened = await other.prepare()
-    assert opened is not None
+    opened = await other.open()
     assert [key.collector for key in opened] == ["platform_time"]
     await other.commit({key_of(1): None})
     assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(2 * PAGE + 1,)]
@@ -125,8 +131,7 @@ async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessi
     await former.close()
     storage = sessions.storage(2, total=3)
     await until_claimed(storage, 2)
-    opened = await storage.prepare()
-    assert opened is not None
+    opened = await storage.open()
     assert opened == {key_of(1): ROW}
 
 
@@ -148,8 +153,7 @@ async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: 
     await holder.commit({key_of(1): ROW})
     sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
     await waiting.until(lambda: not holder.is_certain())
-    opened = await holder.prepare()
-    assert opened is not None
+    opened = await holder.open()
     assert (opened, holder.is_certain()) == ({key_of(1): ROW}, True)
 
 
@@ -186,7 +190,7 @@ async def test_a_holder_waits_for_its_shard_while_its_former_session_may_last(se
     sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
     await until_claimed(other, 0)
     with pytest.raises(StorageError, match="perhaps by the former session"):
-        await holder.prepare()
+        await holder.open()
     await other.close()
     await until_back(holder)
 
@@ -250,7 +254,7 @@ async def test_a_pooler_in_transaction_mode_is_named_the_second_time(sessions: S
             while not any("transaction mode" in words for words in said):
                 for storage in (first, second):
                     try:
-                        await (storage.prepare() if storage.index is not None else storage.claim())
+                        await (prepare(storage) if storage.index is not None else storage.claim())
                     except StorageError as error:
                         said.append(str(error))
                 await asyncio.sleep(LEASE / 6)

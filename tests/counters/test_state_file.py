@@ -35,9 +35,7 @@ async def opened(
 ) -> AsyncIterator[tuple[FileStorage, dict[PollKey, StateRow]]]:
     """Open a file; return it and its rows."""
     storage = file_storage(path, set_aside, lambda: NOW)
-    rows = await storage.prepare()
-    assert rows is not None
-    yield storage, rows
+    yield storage, await storage.open()
     await storage.close()
 
 
@@ -73,7 +71,7 @@ async def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: P
         await storage.commit({ZONE: StateRow("shop.example", NOW, b"a")})
         with pytest.raises(StorageError, match="NOT NULL constraint failed"):
             await storage.commit({SCRIPT: StateRow("router", NOW, b"b"), ZONE: StateRow("x", float("nan"), b"c")})
-        await storage.prepare()
+        await storage.open()
         await storage.commit({ZONE: StateRow("shop.example", NOW, b"d")})
     async with opened(path) as (_, rows):
         assert rows == {ZONE: StateRow("shop.example", NOW, b"d")}
