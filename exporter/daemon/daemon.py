@@ -70,6 +70,7 @@ class Daemon:
     # Why the state database could not be asked for a shard; empty if it could.
     _database_fault: str = ""
     _is_proven: bool = False
+    _was_ready: asyncio.Event = field(default_factory=asyncio.Event)
     _log: FilteringBoundLogger = field(default_factory=logger)
 
     def __post_init__(self) -> None:
@@ -272,6 +273,7 @@ class Daemon:
             set_aside=self.telemetry.set_aside_at,
             spare=self.spare(),
             unproven=self._unproven(),
+            was_ready=self._was_ready,
             account_up=self.work.accounts.up(),
             rounds=self.work.tasks.rounds,
             dashboard_url=self.settings.dashboard_url,

@@ -52,13 +52,13 @@ def _waits_for(parts: Parts, process: Process) -> str:
     Discovery must have ended (a spare has none), a call been authenticated, and the first counts been saved, without
     which no counter is served.
     """
-    if parts.was_ready:
+    if process.was_ready.is_set():
         return ""
     if missing := process.unproven if parts.schedule.all_discovered() else "discovery has not ended":
         return _refusal(parts, process.account_up) or missing
     if reason := parts.ledger.withholds():
         return f"no counter is served: {reason}"
-    parts.was_ready = True
+    process.was_ready.set()
     return ""
 
 

@@ -1,5 +1,6 @@
 """What the endpoints read: the running parts, and what the daemon, which is above this package, says of the process."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ class Process:
         set_aside: when damaged state was last found in this run; None if that never happened.
         spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
         unproven: which answer is missing since the start, of the state database or of a platform; empty if none is.
+        was_ready: set when readiness waits for nothing for the first time; then it stays, whatever is polled later.
         account_up: account → whether it answers; without databases.
         rounds: what is known of each kind of round, by its name.
         dashboard_url: the address of Grafana; None if it is not known.
@@ -52,6 +54,7 @@ class Process:
     set_aside: float | None
     spare: str
     unproven: str
+    was_ready: asyncio.Event
     account_up: Mapping[str, bool]
     rounds: Mapping[str, Round]
     dashboard_url: str | None
@@ -60,10 +63,7 @@ class Process:
 
 @dataclass(slots=True)
 class Parts:
-    """The running parts that the endpoints read; reading them causes no platform call.
-
-    `was_ready` is set when `/-/ready` waits for nothing for the first time.
-    """
+    """The running parts that the endpoints read; reading them causes no platform call."""
 
     process: Callable[[], Process]
     store: Store
@@ -74,4 +74,3 @@ class Parts:
     explainer: Explainer
     clocks: Clocks
     version: str = __version__
-    was_ready: bool = False

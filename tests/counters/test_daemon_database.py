@@ -68,9 +68,11 @@ async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and
         assert "another exporter has taken the shard, this one waits for one" in one.events
         sharing.serve(1)
         await until_total(63, two)
-        # A killed holder leaves its shard at once.
+        # A killed holder leaves its shard at once, and the next one stays ready before its discovery.
+        sharing.sandboxed.faults.add({"kind": "status", "status": 500, "path": "/search"})
         await asyncio.to_thread(two.end, signal.SIGKILL)
         await until_total(63, one)
+        assert await text(one, "/-/ready") == "ready\n"
 
 
 async def test_a_process_that_starts_while_the_database_is_away_waits_for_it(

@@ -1,5 +1,6 @@
 """The parts that the pages read, set up by tests: a store, a schedule with fixed values, and clocks."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -107,8 +108,11 @@ class ViewSetup:
         def own(**parts: object) -> Any:
             return SimpleNamespace(**parts)
 
+        was_ready = asyncio.Event()
+
         def process() -> Process:
             return Process(
+                was_ready=was_ready,
                 started=START - 7200,
                 config_loaded=START - 600,
                 config_faults=self.faults,
