@@ -50,7 +50,7 @@ class PlatformTime:
 
     Attributes:
         believed: the time that was accepted last, in unix seconds; None before the first.
-        offset: the last date that was read less this machine's wall clock, in seconds; None before the first.
+        offset: the last date that was read minus this machine's wall clock, in seconds; None before the first.
     """
 
     def __init__(self, clocks: Clocks) -> None:
@@ -58,10 +58,11 @@ class PlatformTime:
         self.offset: float | None = None
         self._wall = clocks.wall
         self._monotonic = clocks.monotonic
-        # The last accepted time, less the monotonic time of its receipt.
+        # The last accepted time minus the monotonic time of its receipt.
         self._accepted: float | None = None
-        # The last time that was not accepted, likewise, and how many answers agree with it.
-        self._doubted: tuple[float, int] | None = None
+        # The last time that was not accepted, likewise, and how many successive answers agree with it.
+        self._doubted: float | None = None
+        self._agreeing = 0
 
     def restore(self, believed: float) -> None:
         """Continue from the time that an earlier process accepted, in unix seconds, unless a newer one is known."""
@@ -82,19 +83,24 @@ class PlatformTime:
         now, wall = self._monotonic(), self._wall()
         at = None if date is None else date.timestamp()
         self.offset = self.offset if at is None else at - wall
-        if at is not None and (abs(at - wall) <= DAY_SECONDS or self._is_believed(at - now)):
-            self.believed, self._accepted = at, at - now
-            self._doubted = None
-            return date
+        if at is not None:
+            reading = at - now
+            is_plausible = abs(at - wall) <= DAY_SECONDS or _are_near(reading, self._accepted)
+            if not is_plausible:
+                self._doubt(reading)
+            if is_plausible or self._agreeing >= ANSWERS_BELIEVED:
+                self.believed, self._accepted = at, reading
+                self._doubted, self._agreeing = None, 0
+                return date
         if self._accepted is not None:
             return datetime.fromtimestamp(self._accepted + now, UTC)
         return None if date is None else min(date, datetime.fromtimestamp(wall, UTC))
 
-    def _is_believed(self, reading: float) -> bool:
-        if self._accepted is not None and abs(reading - self._accepted) <= DAY_SECONDS:
-            return True
-        answers = 1
-        if self._doubted is not None and abs(reading - self._doubted[0]) <= DAY_SECONDS:
-            answers += self._doubted[1]
-        self._doubted = reading, answers
-        return answers >= ANSWERS_BELIEVED
+    def _doubt(self, reading: float) -> None:
+        """Count the successive answers that agree with a time that is not accepted."""
+        self._agreeing = self._agreeing + 1 if _are_near(reading, self._doubted) else 1
+        self._doubted = reading
+
+
+def _are_near(reading: float, other: float | None) -> bool:
+    return other is not None and abs(reading - other) <= DAY_SECONDS
