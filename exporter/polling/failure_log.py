@@ -23,12 +23,16 @@ class FailureLog:
 
     def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
         """Log that a target begins to fail; `facts` are collector, account, target and name, `reason` is one word."""
-        if self._is_named(fails=True, account=facts["account"], reason=reason):
+        kind = (True, facts["account"], reason)
+        self._counts[kind] += 1
+        if self._counts[kind] <= MOST_NAMED:
             self._log.warning("target fails", **facts, reason=reason, error=error)
 
     def recovers(self, facts: Mapping[str, str]) -> None:
         """Log that a poll of a failing target has succeeded."""
-        if self._is_named(fails=False, account=facts["account"], reason=""):
+        kind = (False, facts["account"], "")
+        self._counts[kind] += 1
+        if self._counts[kind] <= MOST_NAMED:
             self._log.info("target recovered", **facts)
 
     def lists(self, collector: str, account: str, failure: tuple[str, str] | None) -> None:
@@ -43,10 +47,6 @@ class FailureLog:
             self._lost.add(mark)
             facts = {"collector": collector, "account": account, "reason": failure[0], "error": failure[1]}
             self._log.warning("list of an account fails", **facts)
-
-    def _is_named(self, *, fails: bool, account: str, reason: str) -> bool:
-        self._counts[fails, account, reason] += 1
-        return self._counts[fails, account, reason] <= MOST_NAMED
 
     def sum_up(self) -> None:
         """Log the numbers of targets that were not named since the last sum; call it once a minute."""
