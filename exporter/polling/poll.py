@@ -154,8 +154,13 @@ class Poller:
                     self._publish(collector, outcome, seconds, {**left_out, **without_place})
         except Exception as fault:  # noqa: BLE001 - the boundary of a target
             outcome = outcome._replace(error=self._broken(due, outcome.target, fault))
-        if outcome.error is not None and self._is_in_force(due, outcome.target):
-            self._fail(due.plan.collector, outcome, outcome.error, seconds)
+        error = outcome.error
+        if error is None or not self._is_in_force(due, outcome.target):
+            return
+        if isinstance(error, NotAvailable):
+            self._publish_absence(due.plan.collector, outcome.target, error, seconds)
+        else:
+            self._fail(due.plan.collector, outcome, error, seconds)
 
     def _publish(self, collector: Collector, outcome: Outcome, seconds: float, left_out: Mapping[str, int]) -> None:
         """Publish a success."""
@@ -170,28 +175,35 @@ class Poller:
             self.failures.recovers(_facts(name, target))
         self.store.publish(name, outcome, lifetime, duration=seconds, left_out=left_out)
 
+    def _publish_absence(self, collector: Collector, target: Target, error: NotAvailable, seconds: float) -> None:
+        """Publish that a zone does not have a resource: an answer without samples, which is logged once."""
+        name = collector.name
+        status = self.store.find(PollKey(target.key, name))
+        if status is None or status.message != str(error):
+            self._log.info("not available", **_facts(name, target), error_key=error.error_key)
+        lifetime = self.schedule.lifetime(name, target)
+        self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=str(error))
+
     def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
         """Publish a failure; families of earlier polls stay until they expire, unless the outcome has some."""
         name, target = collector.name, outcome.target
-        key, facts, lifetime = PollKey(target.key, name), _facts(name, target), self.schedule.lifetime(name, target)
-        status = self.store.find(key)
-        if isinstance(error, NotAvailable):
-            # The zone does not have this resource: not a failure, but an answer without samples, which is logged once.
-            if status is None or status.message != str(error):
-                self._log.info("not available", **facts, error_key=error.error_key)
-            self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=str(error))
-            return
+        facts, lifetime = _facts(name, target), self.schedule.lifetime(name, target)
+        status = self.store.find(PollKey(target.key, name))
         # Its values may have expired since a poll that succeeded.
         if status is None or status.up or not status.reason:
             self.failures.fails(facts, error.reason, str(error))
         self.store.fail(name, outcome, lifetime, error.reason, str(error), duration=seconds)
         if isinstance(error, NotFound):
-            self.store.clear(name, target)
-            if collector.owns_target:
-                self.store.gone.add(target.key)
-                for other in self.schedule.plans.values():
-                    if other.collector.polls == target.kind:
-                        self.store.clear(other.collector.name, target)
+            self._clear(collector, target)
+
+    def _clear(self, collector: Collector, target: Target) -> None:
+        """Clear the values of a target that was not found; if the collector owns it, those of all collectors."""
+        self.store.clear(collector.name, target)
+        if collector.owns_target:
+            self.store.gone.add(target.key)
+            for other in self.schedule.plans.values():
+                if other.collector.polls == target.kind:
+                    self.store.clear(other.collector.name, target)
 
     def _is_in_force(self, due: RunningPoll, target: Target) -> bool:
         """Return whether the plan and account of a poll are still those in use, and the target is polled as before."""
