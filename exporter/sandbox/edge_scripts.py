@@ -68,13 +68,12 @@ class Scripts:
         cost, requests, cpu_ms = (max(0, value + extra) for value, extra in zip(natural, more, strict=True))
         return Month(cost, int(requests), cpu_ms)
 
-    def update(self, script_id: int, name: str | None, script_type: int | None) -> dict[str, Any]:
-        """Change the given settings of a script, and return it."""
+    def update(self, script_id: int, name: str | None, script_type: int | None) -> None:
+        """Change the given settings of a script; None leaves one as it is."""
         if name is not None and name != self.scripts.name(script_id):
             self.rename_script(script_id, name)
         if script_type is not None and script_type != self._row(script_id)["ScriptType"]:
             self._change(script_id, ScriptType=script_type)
-        return self.answer(script_id)
 
     def add_secret(self, script_id: int, name: str) -> dict[str, Any] | None:
         """Add a secret's name, and return its record; None if the name exists. The value is not kept."""
@@ -101,7 +100,7 @@ class Scripts:
         }
 
     def _row(self, script_id: int) -> dict[str, Any]:
-        """Return the recorded and changed fields of a script; of four recorded ones, one is bare, another deleted."""
+        """Return the recorded and changed fields of a script; one recorded script has few fields, one is deleted."""
         rows = recorded("edge_script")
         opening = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
         modified = {"LastModified": _written(script_id, opening)}

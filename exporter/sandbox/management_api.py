@@ -204,7 +204,8 @@ async def script_update(
     script_type: Annotated[int | None, _field(alias="ScriptType", ge=0, le=2)] = None,
 ) -> Response:
     """Update an edge script's settings."""
-    return payload(world.scripts.update(_known_script(world, script_id), name, script_type))
+    world.scripts.update(_known_script(world, script_id), name, script_type)
+    return payload(world.scripts.answer(script_id))
 
 
 @_script("POST /compute/script/{id}/secrets")
