@@ -105,8 +105,10 @@ class WebServer:
 
 def _report(config: WebConfig) -> None:
     """Log the keys of a web configuration that have no effect."""
-    tls = config.tls_server_config
-    curves = () if tls is None else tls.curve_preferences
-    given = {"rate_limit": config.rate_limit, "tls_server_config.curve_preferences": curves}
-    for key in filter(given.get, given):
+    keys = []
+    if config.rate_limit:
+        keys.append("rate_limit")
+    if config.tls_server_config is not None and config.tls_server_config.curve_preferences:
+        keys.append("tls_server_config.curve_preferences")
+    for key in keys:
         logger().warning("a key of the web configuration has no effect", key=key)

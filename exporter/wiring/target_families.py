@@ -31,7 +31,8 @@ class TargetFamilies:
     def show(self, settings: Settings) -> None:
         """Serve what is new, and end what is gone; one round."""
         if settings is not self._settings:
-            self._settings, self._served = settings, dict.fromkeys(self._served)
+            self._settings = settings
+            self._served = dict.fromkeys(self._served, None)
         is_any = settings.thresholds or any(one.labels or one.target_labels for one in settings.accounts)
         polled = self.registry.by_key if is_any else {}
         gone = [key for key in self._served if key not in polled]

@@ -73,13 +73,12 @@ def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
 
 def _width(moments: list[datetime]) -> float:
     """Return the distance of the buckets in days, if it is regularly more than one; else 0."""
-    if len(moments) < 2 or abs(moments[1] - moments[0]) <= DAY:  # noqa: PLR2004 - a gap takes two
+    gaps = [later - earlier for earlier, later in pairwise(sorted(moments))]
+    if len(gaps) < 2:  # noqa: PLR2004 - one gap shows no regularity
         return 0
-    moments.sort()
-    gaps = [later - earlier for earlier, later in pairwise(moments)]
     shortest = min(gaps)
     # Buckets of months have different lengths.
-    is_regular = len(gaps) > 1 and (len(set(gaps)) == 1 or shortest >= SHORTEST_MONTH)
+    is_regular = shortest >= SHORTEST_MONTH or len(set(gaps)) == 1
     return shortest / DAY if shortest > DAY and is_regular else 0
 
 
