@@ -151,7 +151,7 @@ class Telemetry:
         )
         self.clock_offset = gauge(
             "edge_exporter_clock_offset_seconds{account}",
-            "The platform's time less that of this machine, in the last answer of the account; exact to a second "
+            "The platform's time minus that of this machine, in the last answer of the account; exact to a second "
             "or two.",
         )
         self.ledger_up = gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")

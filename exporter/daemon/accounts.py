@@ -164,7 +164,7 @@ class Accounts:
         }
 
     def clock_offsets(self) -> dict[tuple[str, ...], float]:
-        """Return by account the platform's time less this machine's, in seconds, as its last answer said."""
+        """Return by account the platform's time minus this machine's, in seconds, as its last answer said."""
         offsets = {(name,): self.ledger.platform_time(name).offset for name in self._names()}
         return {account: offset for account, offset in offsets.items() if offset is not None}
 

@@ -22,9 +22,10 @@ __all__ = ["Exposition", "Filter", "Format", "Generation"]
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """All series of one moment.
+    """The exposition as it was rendered last, ready to be sent.
 
     Attributes:
+        bodies: format → the rendered text of all series.
         series: the number of series of targets, without the program's own metrics.
     """
 

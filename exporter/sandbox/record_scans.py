@@ -52,11 +52,11 @@ class RecordScans:
         self._clock = clock
         self._zones = zones
         self._opening = clock.now()
-        # The zones whose scan is held in Failed, or as if there were none.
+        # Zone → the status that its scan keeps until it is released; None for a scan that was removed.
         self._held: dict[int, ScanStatus | None] = {}
 
     def fail_scan(self, zone_id: int) -> None:
-        """Hold a zone's scan in Failed."""
+        """Make a zone's scan fail, until it is released."""
         self._held[self._zones.known(zone_id)] = ScanStatus.FAILED
 
     def forget_scan(self, zone_id: int) -> None:
@@ -64,7 +64,7 @@ class RecordScans:
         self._held[self._zones.known(zone_id)] = None
 
     def release_scan(self, zone_id: int) -> None:
-        """End the hold of a zone's scan."""
+        """Let a zone's scan follow its schedule again, after it was made to fail or removed."""
         self._held.pop(self._zones.known(zone_id), None)
 
     def answer(self, zone_id: int) -> dict[str, Any] | None:

@@ -115,7 +115,7 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Return the request with the media type `application/json`, which FastAPI needs; others are allowed, too."""
+        """Return the request as `application/json`, which FastAPI requires; clients may send another media type."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -123,7 +123,7 @@ class _Values:
         self._checked = set[int]()
 
     def mapping(self, node: yaml.MappingNode, path: KeyPath) -> Data:
-        """Return the content of a mapping, in which names of files are relative to the folder of this file."""
+        """Return the content of a mapping. Names of files in it are joined to the folder of this YAML file."""
         if id(node) not in self._checked:  # otherwise an alias
             self._checked.add(id(node))
             self._find_duplicates(node, path)
