@@ -80,11 +80,6 @@ class Telemetry:
             "edge_api_budget_requests_per_second{account}",
             "Requests a second that the account's budget currently allows.",
         )
-        self.capacity = gauge(
-            "edge_api_capacity_requests_per_second{account, limit}",
-            "Requests a second that each limit of the account's budget currently allows; the lower one applies. The "
-            "value of max_in_flight depends on the duration of calls.",
-        )
         self.demand = gauge(
             "edge_api_demand_requests_per_second{account}",
             "Requests a second that the account's targets need at the configured intervals.",

@@ -30,7 +30,6 @@ _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 # Families whose name, type or labels may change with any version.
 _EXPERIMENTAL = frozenset(
     [
-        "edge_api_capacity_requests_per_second",
         "edge_database_query_interval_seconds",
         "edge_exporter_script_budget_unmatched",
     ]

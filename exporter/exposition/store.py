@@ -275,8 +275,8 @@ class Store:
     def expire(self) -> None:
         """Remove the platform families of targets whose last success is too long ago.
 
-        Intervals become longer if there are more targets or the platform becomes slower. Then the next poll of a target
-        is later, and its series are valid for longer.
+        Intervals become longer if there are more targets or if answers lower the rate of calls. Then the next poll of a
+        target is later, and its series are valid for longer.
         """
         now = self.monotonic()
         for status in self._statuses.values():

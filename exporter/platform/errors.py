@@ -28,7 +28,6 @@ class PlatformError(Exception):
         status: the HTTP status; 0 without one.
         error_key: the platform's key for the error, if it sent one.
         retry_after: the seconds of the platform's `Retry-After`, if it sent one.
-        seconds: how long the attempt took.
     """
 
     reason: ClassVar[str] = "error"
@@ -50,7 +49,6 @@ class PlatformError(Exception):
         self.status = status
         self.error_key = one_line(error_key)
         self.retry_after = retry_after
-        self.seconds = 0.0
 
     def redact(self, secrets: Iterable[str]) -> None:
         """Remove secrets, for those that are too short to be masked in the answer, and those that JSON has escaped."""

@@ -7,7 +7,7 @@ from exporter.collectors.collector import Collector
 from exporter.platform.http.client import Client
 from exporter.targets.target import Target
 
-# The weight of a new measurement in the averages: of a poll's cost and a call's duration, and of the budget's rate.
+# The weight of a new measurement in the averages: of a poll's cost, and of the budget's rate.
 SMOOTHING = 0.1
 RATE_SMOOTHING = 0.01
 # Intervals are stretched until polls use this share of the budget; the rest is for retries.
@@ -42,13 +42,11 @@ class Plan:
 class Pace:
     """The cost of an account's polls, and by how much its budget stretches their intervals.
 
-    An interval is the longer of the configured one and the one at which the targets' polls fit into the budget: into
-    its requests a second, and into its calls at once.
+    An interval is the longer of the configured one and the one at which the targets' polls fit into the requests a
+    second. If calls at once are too few for a slow platform, polls come late: they are missed runs.
 
     Attributes:
         rate: the requests a second that the budget allows; a rate that answers have lowered counts gradually.
-        max_in_flight: the number of calls at once.
-        seconds: the recent duration of a call in a good poll, without its waits for the budget.
         calls: collector → the recent number of calls in one of its polls.
         polls: collector → its polls a second at the configured intervals.
         demand: the requests a second that the targets need at the configured intervals.
@@ -56,21 +54,17 @@ class Pace:
     """
 
     rate: float
-    max_in_flight: int
-    seconds: float = 0.0
     calls: dict[str, float] = field(default_factory=dict)
     polls: dict[str, float] = field(default_factory=dict)
     demand: float = 0.0
     stretch: float = 1.0
 
-    def note(self, collector: str, calls: int, seconds: float) -> None:
-        """Record the calls of a good poll, and their seconds without the waits for the budget."""
+    def note(self, collector: str, calls: int) -> None:
+        """Record the calls of a good poll."""
         if not calls:
             return
         known = self.calls.get(collector, float(calls))
         self.calls[collector] = known + SMOOTHING * (calls - known)
-        each = seconds / calls
-        self.seconds += (SMOOTHING if self.seconds else 1.0) * (each - self.seconds)
 
     def cost(self, collector: str) -> float:
         """Return the recent number of calls in a poll of a collector, at least 1."""
@@ -88,17 +82,7 @@ class Pace:
         """Calculate demand and stretch again; `rate` is the requests a second that the budget grants now."""
         self.rate += RATE_SMOOTHING * (rate - self.rate)
         self.demand = sum(polls * self.cost(name) for name, polls in self.polls.items())
-        self.stretch = max(1.0, self.demand / (min(self.limits().values()) * SHARE))
-
-    def limits(self) -> dict[str, float]:
-        """Return the requests a second that each limit of the budget allows, by its key in the configuration.
-
-        The rate of `max_in_flight` depends on the duration of calls; before the first call it is left out.
-        """
-        limits = {"requests_per_second": self.rate}
-        if self.seconds:
-            limits["max_in_flight"] = self.max_in_flight / self.seconds
-        return limits
+        self.stretch = max(1.0, self.demand / (self.rate * SHARE))
 
     def interval(self, plan: Plan, target: Target) -> float:
         """Return the effective seconds between two polls of a target."""
@@ -125,4 +109,4 @@ class Account:
     @classmethod
     def of(cls, client: Client, settings: object = None) -> "Account":
         """Return the account with the pace of a client's budget."""
-        return cls(client, Pace(client.rate_limiter.rate, client.rate_limiter.max_in_flight), settings)
+        return cls(client, Pace(client.rate_limiter.rate), settings)

@@ -118,7 +118,7 @@ class Poller:
         context = Context(calls, self.registry, client.present(), partial(self._found, due))
         polled = await collector.result(context, target)
         if polled.error is None:
-            due.account.pace.note(collector.name, calls.number, calls.seconds)
+            due.account.pace.note(collector.name, calls.number)
         return polled
 
     async def _found(self, due: RunningPoll, found: Inventory) -> None:

@@ -173,7 +173,8 @@ class Schedule:
         account, now = self.accounts.get(name), self._clocks.monotonic()
         if account is None or self._taken_from is None:
             return None
-        if self._calling.get(name, 0) >= account.pace.max_in_flight or self._recording >= MOST_RECORDING:
+        most = account.client.rate_limiter.max_in_flight
+        if self._calling.get(name, 0) >= most or self._recording >= MOST_RECORDING:
             return None
         while (entry := self._first(name)) is not None and entry.at <= now:
             plan, target, key = self.plans[entry.collector], entry.target, entry.key
@@ -358,15 +359,12 @@ class Schedule:
 
     def _measure(self) -> None:
         """Update pace and budget metrics."""
-        limits = dict[tuple[str, str], float]()
         for name, account in self.accounts.items():
             pace, rate = account.pace, account.client.rate_limiter.effective_rate
             pace.measure(rate)
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(pace.demand)
-                limits |= {(name, limit): allowed for limit, allowed in pace.limits().items()}
                 self._telemetry.budget.labels(name).set(rate)
-        self._telemetry.show(self._telemetry.capacity, limits)
         for name in self.plans:
             self._telemetry.interval.labels(name).set(self.slowest(name))
 

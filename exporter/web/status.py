@@ -75,7 +75,7 @@ def _failures(parts: Parts) -> list[Json]:
 
 
 def _account(parts: Parts, process: Process, name: str, census: Census, failures: list[Json]) -> Json:
-    """Return an account or a database; of its `limits` by the keys of the configuration, the lowest applies."""
+    """Return an account or a database; `demand` and `budget` are requests a second."""
     account, numbers = parts.schedule.accounts[name], {state: census.accounts[name, state] for state in STATES}
     # A database's last answer is not kept; it is up if one of its targets is up.
     is_up = process.account_up.get(name, numbers[UP] > 0)
@@ -84,7 +84,7 @@ def _account(parts: Parts, process: Process, name: str, census: Census, failures
         "up": is_up,
         "reason": "" if is_up else next((one["reason"] for one in failures if one["account"] == name), ""),
         "demand": account.pace.demand,
-        "limits": account.pace.limits(),
+        "budget": account.pace.rate,
         "paused": account.client.rate_limiter.pause(),
         "targets": sum(numbers.values()),
         "failing": numbers[FAILING],

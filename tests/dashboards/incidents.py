@@ -99,10 +99,7 @@ INCIDENTS: dict[str, Incident] = {
         {("WAF switched off", "shield zone shop-eu")},
     ),
     "the platform is slow (both accounts)": Incident(
-        (
-            ("edge_api_request_duration_seconds_sum", {}, _grown(12)),
-            ("edge_api_capacity_requests_per_second", {"limit": "max_in_flight"}, 0.4),
-        ),
+        (("edge_api_request_duration_seconds_sum", {}, _grown(12)),),
         {("Platform slow", f"account {account}") for account in ("main", "eu")},
     ),
     "an image's tag vanished (nginx:latest)": Incident(

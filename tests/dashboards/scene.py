@@ -77,11 +77,8 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "engine": ("waf", "ddos"),
     "feature": ("realtime_threat_intelligence", "whitelabel_response_pages"),
     "level": ("medium", "off"),
-    # Limits of an API guardian, and of an account's budget.
-    "limit": (
-        *("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
-        *("requests_per_second", "max_in_flight"),
-    ),
+    # Limits of an API guardian.
+    "limit": ("endpoints", "fields_per_type", "nesting_depth", "schema_nodes", "regex_length"),
     "mode": ("block", "log"),
     "protection": ("waf", "blocking"),
     "reason": ("unauthorized",),
@@ -119,7 +116,6 @@ DAILY = {
 _SET: Mapping[str, float | Callable[[Labels, float], float | None] | None] = {
     "account:edge_dns_queries:rate1h": 60.0,
     "edge_api_budget_requests_per_second": 4.0,
-    "edge_api_capacity_requests_per_second": 4.0,
     "edge_api_request_duration_seconds_bucket": lambda of, at: BUCKETS[of["le"]] * (at - HISTORY.timestamp()) / 60,
     "edge_api_request_duration_seconds_sum": lambda _, at: (at - HISTORY.timestamp()) / 300,
     "edge_dns_day_start_timestamp_seconds": lambda _, at: _midnight(_polled(at)),

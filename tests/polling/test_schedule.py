@@ -60,6 +60,19 @@ class Zones:
         return good({"Total": len(self.numbers), "SearchResults": found})
 
 
+class SlowZones(Zones):
+    """The same, whose next answers take time: the clock is turned by one of the delays for each."""
+
+    def __init__(self, numbers: range) -> None:
+        super().__init__(numbers)
+        self.clock, self.delays = TurnedClock(), iter(list[float]())
+
+    def answer(self, path: str, query: Query) -> tuple[int, bytes]:
+        """Turn the clock, and return the same."""
+        self.clock.now += next(self.delays, 0.0)
+        return super().answer(path, query)
+
+
 @asynccontextmanager
 async def polling(
     zones: Zones, account: Mapping[str, object], collectors: Mapping[str, object]
@@ -97,19 +110,28 @@ async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_ano
 
 
 async def test_the_duration_of_a_collector_is_that_of_its_last_poll() -> None:
-    clocks: list[TurnedClock] = []
-
-    class Slow(Zones):
-        def answer(self, path: str, query: Query) -> tuple[int, bytes]:
-            for clock in clocks:
-                clock.now += 2.5 if path == "/dnszone/1/statistics" else 0.0
-            return super().answer(path, query)
-
-    async with polling(Slow(range(0)), {"dns_zones": {"ids": [1]}}, only("dns_statistics")) as (_, parts):
+    zones = SlowZones(range(0))
+    async with polling(zones, {"dns_zones": {"ids": [1]}}, only("dns_statistics")) as (_, parts):
         await parts.settle()
-        clocks.append(parts.clock)
+        zones.clock, zones.delays = parts.clock, iter([2.5])
         await parts.turn(450)
         assert parts.value("edge_exporter_collector_duration_seconds", collector="dns_statistics") == 2.5
+
+
+async def test_a_slow_platform_lengthens_no_interval_and_polls_that_come_late_are_missed_runs() -> None:
+    zones, budget = SlowZones(range(0)), {"requests_per_second": 10, "max_in_flight": 1}
+    account = {"timeout": 600, "budget": budget, "dns_zones": {"ids": list(range(1, 13))}}
+    async with polling(zones, account, only("dns_statistics")) as (_, parts):
+        await parts.settle()
+        before = parts.value(MISSED, collector="dns_statistics") or 0.0
+        # One call at a time: twelve zones take 1,200 s, four of their intervals.
+        zones.clock, zones.delays = parts.clock, iter([100.0] * 60)
+        await parts.turn(450)
+        assert parts.value("edge_exporter_collector_interval_seconds", collector="dns_statistics") == 300
+        assert parts.value("edge_api_budget_requests_per_second", account="main") == 10
+        missed = parts.value(MISSED, collector="dns_statistics")
+        assert missed is not None
+        assert missed - before > 60
 
 
 async def test_a_poll_that_has_not_ended_is_not_begun_again_and_the_missed_run_is_counted() -> None:
@@ -529,19 +551,6 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
             await parts.turn(60)
         refused = parts.samples("edge_api_requests_total", operation="dns_statistics", code="401")
         assert refused == {("main",): 1.0}
-
-
-async def test_the_limit_that_binds_is_shown_by_its_name() -> None:
-    async with exporter_parts(account={**DNS_ONLY, "budget": {"requests_per_second": 10, "max_in_flight": 8}}) as parts:
-        parts.schedule.accounts["main"].pace.seconds = 5.0
-        # A moment at which nothing is polled.
-        parts.clock.now += 1
-        await parts.work.poller.tick()
-        await parts.renderer.render()
-        assert parts.samples("edge_api_capacity_requests_per_second", account="main") == {
-            ("requests_per_second",): 10.0,
-            ("max_in_flight",): 1.6,
-        }
 
 
 @pytest.mark.parametrize("breaks", ["call", "count"])

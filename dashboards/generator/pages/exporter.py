@@ -72,16 +72,13 @@ _INSTANCES = row(
     ),
 )
 
-_DEMAND, _CAPACITY = "edge_api_demand_requests_per_second", "edge_api_capacity_requests_per_second"
+_DEMAND, _BUDGET = "edge_api_demand_requests_per_second", "edge_api_budget_requests_per_second"
 _DURATION = "edge_api_request_duration_seconds"
 _LATENCY = _rate(f"{_DURATION}_bucket", "le")
 _FAILURES = _rate("edge_api_request_failures_total", "account", "operation", "reason")
 # Of many accounts, those that need the largest share of their budget.
-_CAPACITY_AT_END = total(f"min without (limit) ({series(_CAPACITY, *_API, at=AT_END)})", "account")
-_TIGHTEST = top(f"({total(series(_DEMAND, *_API, at=AT_END), 'account')} / {_CAPACITY_AT_END})")
-_IN_FLIGHT = total(series(_CAPACITY, *_API, 'limit="max_in_flight"'), "account", "limit")
-_BUDGET = total(series("edge_api_budget_requests_per_second", *_API), "account")
-_LIMITS = f'({_IN_FLIGHT} or label_replace({_BUDGET}, "limit", "requests_per_second", "", ""))'
+_DEMAND_AT_END, _BUDGET_AT_END = (total(series(name, *_API, at=AT_END), "account") for name in (_DEMAND, _BUDGET))
+_TIGHTEST = top(f"({_DEMAND_AT_END} / {_BUDGET_AT_END})")
 
 
 def _of_tightest(expr: str, legend: str) -> Query:
@@ -93,14 +90,14 @@ _CALLS = row(
     (12, 12, 12, 12, 12, 12),
     panel(
         "API budget",
-        "Calls a second by account: what the lower limit of the budget allows, what targets and intervals ask for, and"
-        " what is made. The accounts that ask for most of their budget.",
-        "Asked for above what is allowed: polls come late by as much. requests_per_second: raise it if the platform"
-        " bears it. max_in_flight: the platform is slow; raise it, too. Or lengthen intervals, or narrow the targets.",
-        TimeSeries(unit="reqps", dashed=(".+: asked for", ".+: (?:requests_per_second|max_in_flight)")),
+        "Calls a second by account: what the budget allows, what targets and intervals ask for, and what is made. The"
+        " accounts that ask for most of their budget.",
+        "Asked for above what is allowed: polls come late by as much. Raise requests_per_second if the platform bears"
+        " it, lengthen intervals, or narrow the targets.",
+        TimeSeries(unit="reqps", dashed=(".+: asked for", ".+: allowed")),
         _of_tightest(_rate("edge_api_requests_total", "account"), "{{account}}: made"),
         _of_tightest(total(series(_DEMAND, *_API), "account"), "{{account}}: asked for"),
-        _of_tightest(f"bottomk by (account) (1, {_LIMITS})", "{{account}}: {{limit}}"),
+        _of_tightest(total(series(_BUDGET, *_API), "account"), "{{account}}: allowed"),
     ),
     panel(
         "Failed calls by reason",

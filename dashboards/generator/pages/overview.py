@@ -19,9 +19,8 @@ _FAILING = f"({_TARGET_UP} == 0)"
 _ONE = "on (account, collector, target)"
 # A target without a successful poll has no age; its value is -1.
 _WITHOUT_SUCCESS = f"(({_SINCE_SUCCESS} and {_ONE} {_FAILING}) or {_ONE} {_FAILING} - 1)"
-# Each shard has a share of the account's budget and of its demand, so both are summed. The capacity is the lower of two
-# limits: calls a second, or calls at once while the platform is slow.
-_CAPACITY = total(f"min without (limit) ({series('edge_api_capacity_requests_per_second', ACCOUNT)})", "account")
+# Each shard has a share of the account's budget and of its demand, so both are summed.
+_BUDGET = total(series("edge_api_budget_requests_per_second", ACCOUNT), "account")
 _DEMAND = total(series("edge_api_demand_requests_per_second", ACCOUNT), "account")
 # A sum over all zones for each step of a day reads too much: it is recorded for the alerts anyway.
 _NOT_RECORDED = "Nothing is recorded yet, or the rules are not loaded."
@@ -78,11 +77,10 @@ _NOW = row(
     ),
     panel(
         "API budget asked for",
-        "What targets and intervals ask of the worst account, as a share of the lower limit of its budget:"
-        " requests_per_second, or max_in_flight while the platform is slow.",
-        "Above 100 %, polls are late: raise the limit that applies, lengthen intervals, or narrow the targets.",
+        "What targets and intervals ask of the worst account, as a share of its budget of requests a second.",
+        "Above 100 %, polls are late: raise the budget, lengthen intervals, or narrow the targets.",
         Tile(unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
-        highest(f"{_DEMAND} / {_CAPACITY}"),
+        highest(f"{_DEMAND} / {_BUDGET}"),
     ),
 )
 
@@ -193,7 +191,7 @@ _ACCOUNTS = row(
             width=128,
             steps=red_from(0.001),
         ),
-        columns.share("Of budget", _accounts(f"{_DEMAND} / {_CAPACITY}")),
+        columns.share("Of budget", _accounts(f"{_DEMAND} / {_BUDGET}")),
         Column("Waiting", _accounts(total(own_rate("edge_api_throttled_seconds_total", ACCOUNT), "account")), unit="s"),
         Column("Clock", _accounts(highest(series("edge_exporter_clock_offset_seconds", ACCOUNT), "account")), unit="s"),
         Column("Resources", _accounts(total(gauge("edge_resources", ACCOUNT), "account"))),

@@ -138,11 +138,11 @@ class Client:
             seconds = min(deadline, self.clocks.monotonic() - began)
             answer = await self._understand(operation, response, content, seconds)
         except PlatformError as error:
-            error.seconds = min(deadline, self.clocks.monotonic() - began)
+            seconds = min(deadline, self.clocks.monotonic() - began)
             # The answer that a zone does not have a resource is not a failure.
             reason = None if isinstance(error, errors.NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
-            self.observer.attempted(operation.name, code, error.seconds, reason)
+            self.observer.attempted(operation.name, code, seconds, reason)
             if errors.asks_to_wait(error):
                 self.rate_limiter.limited(operation.name, error.retry_after)
             elif not isinstance(error, errors.TransportError | errors.ServerError):
@@ -229,19 +229,17 @@ class ReadyCall(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class PollCalls:
-    """The calls of one poll, and what they took.
+    """The calls of one poll.
 
     Attributes:
         client: the account's client.
         until: the time on the monotonic clock after which answers are useless; None if there is none.
         number: the number of calls, without retries.
-        seconds: their duration: attempts and the waits between them, without the waits for the account's budget.
     """
 
     client: Client
     until: float | None
     number: int = 0
-    seconds: float = 0.0
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request; repeat a read that failed while its answer would still be useful.
@@ -272,7 +270,6 @@ class PollCalls:
             try:
                 answer = await client.attempt(ready, self._deadline(attempt))
             except PlatformError as error:
-                self.seconds += error.seconds
                 if isinstance(error, errors.Unauthorized):
                     client.credential.refused = secret
                 error.redact(secrets)
@@ -281,13 +278,11 @@ class PollCalls:
                     raise
             else:
                 client.credential.refused = None
-                self.seconds += answer.seconds
                 return answer
             finally:
                 client.rate_limiter.release()
             client.observer.retried(operation.name)
             attempt += 1
-            self.seconds += wait
             await client.clocks.sleep(wait)
 
     def _deadline(self, attempt: int) -> float:

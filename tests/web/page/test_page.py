@@ -264,14 +264,14 @@ async def test_the_form_and_the_links_keep_what_was_asked() -> None:
     assert [own["id"] for own in page.having("a", aria_current="true")] == ["state-up"]
 
 
-async def test_notices_name_the_limit_that_binds_and_a_pause() -> None:
+async def test_notices_name_a_budget_that_does_not_suffice_and_a_pause() -> None:
     async with view_setup() as setup:
         account = setup.schedule.accounts["main"]
-        account.pace.seconds, account.pace.demand = 5.0, 1.2
+        account.pace.rate, account.pace.demand = 0.8, 1.2
         for operation in ("dns_statistics", "search"):
             account.client.rate_limiter.limited(operation, 30.0)
         text = (await shown(setup)).text
-    assert "main asks for 1.2 requests/s and max_in_flight allows 0.8: its intervals are stretched." in text
+    assert "main asks for 1.2 requests/s and its budget allows 0.8: its intervals are stretched." in text
     assert "1.2 of 0.8" in text
     assert "main is not polled for 30 s: the platform asked to wait." in text
 
