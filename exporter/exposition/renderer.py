@@ -83,7 +83,7 @@ class Renderer:
             await self.on_thread(self.exposition.take, changes)
             self._rendering += self.monotonic() - began
 
-    async def render(self) -> Generation:
+    async def render(self) -> None:
         """Build the next generation from all changes, without what has expired, and make it the current one."""
         self.store.expire()
         await self._take()
@@ -98,7 +98,6 @@ class Renderer:
         left_out = self.store.left_out().items()
         dropped = {(family,): count for family, count in left_out if self.exposition.admits(family)}
         self.telemetry.show(self.telemetry.dropped, dropped)
-        return self.current
 
     def is_alive(self) -> bool:
         """Return whether a generation was built recently."""

@@ -137,30 +137,34 @@ class Poller:
 
     async def _end(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Count a poll's outcome for one target, and publish it; what is not in force any more is dropped."""
-        try:
-            if outcome.error is None and self._is_in_force(due, outcome.target):
-                collector, target, limit = due.plan.collector, outcome.target, self.max_label_values
-                if collector.owns_target:
-                    # At once: what another collector's poll waits for may be committed first.
-                    self.store.gone.discard(target.key)
-                key, address = PollKey(target.key, collector.name), due.account.client.base_url
-                entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
-                counters, without_place, corrections = await self.ledger.record(entry)
-                for family, number in corrections.items():
-                    self.telemetry.corrections.labels(family).inc(number)
-                gauges, left_out = limit_label_values(outcome.families, limit)
-                if self._is_in_force(due, target):
-                    outcome = outcome._replace(families=(*gauges, *counters))
-                    self._publish(collector, outcome, seconds, {**left_out, **without_place})
-        except Exception as fault:  # noqa: BLE001 - the boundary of a target
-            outcome = outcome._replace(error=self._broken(due, outcome.target, fault))
         error = outcome.error
+        try:
+            if error is None and self._is_in_force(due, outcome.target):
+                await self._count(due, outcome, now, seconds)
+        except Exception as fault:  # noqa: BLE001 - the boundary of a target
+            error = self._broken(due, outcome.target, fault)
         if error is None or not self._is_in_force(due, outcome.target):
             return
         if isinstance(error, NotAvailable):
             self._publish_absence(due.plan.collector, outcome.target, error, seconds)
         else:
             self._fail(due.plan.collector, outcome, error, seconds)
+
+    async def _count(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
+        """Count the answer of a target, and publish it when its counters are committed."""
+        collector, target, limit = due.plan.collector, outcome.target, self.max_label_values
+        if collector.owns_target:
+            # At once: what another collector's poll waits for may be committed first.
+            self.store.gone.discard(target.key)
+        key, address = PollKey(target.key, collector.name), due.account.client.base_url
+        entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
+        counters, without_place, corrections = await self.ledger.record(entry)
+        for family, number in corrections.items():
+            self.telemetry.corrections.labels(family).inc(number)
+        gauges, left_out = limit_label_values(outcome.families, limit)
+        if self._is_in_force(due, target):
+            counted = outcome._replace(families=(*gauges, *counters))
+            self._publish(collector, counted, seconds, {**left_out, **without_place})
 
     def _publish(self, collector: Collector, outcome: Outcome, seconds: float, left_out: Mapping[str, int]) -> None:
         """Publish a success."""
