@@ -46,7 +46,7 @@ def listed(world: World) -> dict[str, object]:
 
 
 def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
-    """Return settings that poll everything in a world."""
+    """Return settings that poll everything that a sandbox serves from this world."""
     scripts = world.scripts.scripts
     account = {
         "name": "demo",

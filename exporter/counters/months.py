@@ -102,7 +102,7 @@ class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
         return False
 
     def _hold(self, value: float) -> None:
-        """Hold a value for a day that may be from before the last reset, as a delayed replica has it."""
+        """Hold a value that may be an outdated one, from before the last reset; after a day, it is accepted."""
         may_be_former = self.former is not None and value >= self.former
         if may_be_former and self.guard > 0:
             self.guard = self.guard if self.is_held else DAY_SECONDS

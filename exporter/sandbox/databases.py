@@ -1,4 +1,4 @@
-"""The account's databases: their files, and the streams that wait for their next request, by their batons."""
+"""The account's databases: their files, and the open streams, each found by the baton of its next request."""
 
 import contextlib
 import sqlite3

@@ -123,7 +123,7 @@ class SqlSession:
         }
 
     def _unnamed(self, sql: str) -> int:
-        """Return the number of a statement's parameters, which Python names where their values are missing."""
+        """Return the number of a statement's parameters, read from the error of Python for missing values."""
         try:
             self.connection.execute(sql)
         except sqlite3.ProgrammingError as error:

@@ -88,7 +88,7 @@ class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
     page: Page | None = None
 
     def is_missing(self) -> bool:
-        """Return whether there is no list, unless the page's count says that there are no zones."""
+        """Return whether the list is missing; an account without zones may omit it, if its page counts 0 zones."""
         return self.data is None and (self.page is None or self.page.total_count != 0)
 
     def payload(self) -> "ShieldZonePage":
