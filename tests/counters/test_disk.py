@@ -146,6 +146,18 @@ def test_a_file_that_is_locked_at_the_start_is_read_when_it_is_free(path: Path) 
         assert driver.asides == []
 
 
+def test_a_fault_ends_with_its_cause_although_nothing_is_polled(path: Path) -> None:
+    with LedgerDriver(path):
+        pass
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA locking_mode=EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    with LedgerDriver(path, retry=0.05, monotonic=time.monotonic) as driver:
+        assert driver.ledger.fault
+        other.close()
+        wait_until(lambda: not driver.ledger.fault, step=0.02)
+
+
 def test_a_failed_write_is_not_tried_again_for_every_poll(path: Path) -> None:
     now = [0.0]
     with LedgerDriver(path, retry=5.0, monotonic=lambda: now[0]) as driver:

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from exporter.counters.ledger import Ledger, PollRecord
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import StateLockedError
-from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, Sample, declaration
+from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LastChange, Sample, declaration
 from tests.counters.ledger_driver import (
     DAY_0,
     FIRST_SIGHT,
@@ -49,6 +49,13 @@ def test_a_time_of_the_platform_that_was_believed_is_believed_after_a_restart(pa
         with LedgerDriver(path) as driver:
             assert [driver.ledger.platform_time("main").read(ahead) for _ in range(3)] == believed
             driver.poll(40)
+
+
+def test_a_change_has_the_time_of_this_machine_s_clock_from_the_first_poll_on(path: Path) -> None:
+    with LedgerDriver(path) as driver:
+        for mark in (1.0, 1.0, 2.0):
+            (families,) = driver.record(poll_of("102", {(): LastChange(mark)}, FIRST_SIGHT + timedelta(hours=1)))
+            assert families[0].samples[0].value == WALL
 
 
 def test_without_a_state_file_counters_start_anew_with_the_process() -> None:

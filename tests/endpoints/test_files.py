@@ -17,11 +17,13 @@ GOOD = "  metrics:\n    - {name: edge_things, value: Count}\n"
 
 
 def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: Path) -> None:
-    path = write(tmp_path, file_of(f"{HEAD}  interval: 7m\n{GOOD}"))
+    own_help = "    - {name: edge_most_things, help: One|two., value: Most}\n"
+    path = write(tmp_path, file_of(f"{HEAD}  interval: 7m\n{GOOD}{own_help}"))
     ended = invoke("metrics", "--config", str(path), environ={})
     assert (ended.code, ended.err) == (0, "")
     assert "## things\n\nPolled every 7m by default (`collectors.things.interval`) with `GET /things`." in ended.out
     assert "| `edge_things` | gauge |  | `account` | configured | Read from GET /things, polled. |" in ended.out
+    assert r"| One\|two. |" in ended.out
 
 
 SPELT = "https://api.example.net", "/a?x={id}&y=2", "month: '{a: A, b: sum(B[*].C)}'", "label: kind, scale: 1"

@@ -516,6 +516,10 @@ async def test_a_failed_poll_of_a_slow_collector_is_repeated_after_a_minute_two_
             assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
         others = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         assert others < 2 * 10
+        # What the plan does not have is not asked for earlier than at its regular time.
+        no_plan = {"status": 202, "body": '{"error": {"success": false, "errorKey": "invalid_plan_type.x"}}'}
+        fault = parts.faults.add({"kind": "status", "path": OF_102, "content_type": "application/json", **no_plan})
+        assert 2 <= len(await minutes_of_polls(parts, fault, 150)) <= 3
 
 
 async def test_a_failed_poll_waits_for_its_regular_time_where_the_budget_is_used_up() -> None:

@@ -35,6 +35,11 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     path.write_text("a fourth\n")
     clock.now += CHECK_SECONDS
     assert await Credential("access_key", key, key.refresh).header() == ("a fourth", "AccessKey", "a fourth")
+    path.unlink()
+    clock.now += CHECK_SECONDS
+    await key.refresh()
+    with pytest.raises(CredentialError, match="does not exist"):
+        key()
 
 
 @pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])

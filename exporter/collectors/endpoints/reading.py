@@ -127,8 +127,7 @@ def _timestamp(found: object, scale: float) -> float | None:
     if not isinstance(found, str):
         return _number(found, scale)
     try:
-        seconds = timestamp(_MOMENT.validate_python(found))
-        return None if seconds is None else seconds * scale
+        return timestamp(_MOMENT.validate_python(found))
     except (ValidationError, OverflowError):
         # A leap second, or a day that is in no calendar.
         if DATE.match(found):
