@@ -18,7 +18,6 @@ from exporter.counters.ledger import Ledger, PollRecord
 from exporter.daemon.daemon import Daemon
 from exporter.daemon.machine import Machine
 from exporter.daemon.work import Work
-from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Format
 from exporter.sandbox import keys
 from exporter.sandbox.faults import Faults
@@ -27,7 +26,6 @@ from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
-from exporter.wiring.plans import collectors_of
 from tests.turned_clock import TurnedClock
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
@@ -150,16 +148,6 @@ class ExporterParts:
         self.world.clock.advance(seconds)
         await self.settle()
         await self.renderer.render()
-
-    def explainer(self) -> Explainer:
-        """Return an explainer of the present absences."""
-        return Explainer(
-            settings=lambda: self.settings,
-            collectors=lambda: collectors_of(self.settings),
-            registry=self.registry,
-            store=self.store,
-            ledger_fault=lambda: self.ledger.fault,
-        )
 
     def text(self) -> str:
         """Return the current exposition."""

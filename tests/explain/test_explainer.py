@@ -172,9 +172,9 @@ async def test_the_cause_of_every_family_is_the_scripted_one(
     (tmp_path / "state.db").mkdir()
     async with exporter_parts(**situation.settings) as parts:
         await situation.script(parts)
-        collectors = {collector.name: collector for collector in parts.explainer().collectors()}
-        absences = parts.explainer().absences()
-        counts = await parts.explainer().counts()
+        collectors = {collector.name: collector for collector in parts.work.parts.explainer.collectors()}
+        absences = parts.work.parts.explainer.absences()
+        counts = await parts.work.parts.explainer.counts()
     wanted = {
         (collector, target, family): cause
         for (collector, target), causes in situation.absent.items()
@@ -197,17 +197,17 @@ async def test_the_cause_of_every_family_is_the_scripted_one(
 
 async def test_each_family_of_a_polled_target_has_series_or_is_absent() -> None:
     async with exporter_parts() as parts:
-        collectors = {collector.name: collector for collector in parts.explainer().collectors()}
+        collectors = {collector.name: collector for collector in parts.work.parts.explainer.collectors()}
         for key, status in parts.store.statuses():
             named = {info.name for info in collectors[key.collector].families_of(key.target.kind, key.target.id)}
-            found = parts.explainer().absences(named, [key.target.label])
+            found = parts.work.parts.explainer.absences(named, [key.target.label])
             absent = {family for absence in found if absence.collector == key.collector for family in absence.families}
             assert absent == named - set(status.families if status.served else ()), key
 
 
 async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or_unknown() -> None:
     async with exporter_parts(more={"shard": {"index": 0, "total": 3}}) as parts:
-        explainer, zones = parts.explainer(), parts.world.dns.zones
+        explainer, zones = parts.work.parts.explainer, parts.world.dns.zones
         for zone in ZONES:
             shard = owner(f"main/{zone}", 3)
             words = f"shard {shard} of 3 polls it" if shard else "nothing is absent"
