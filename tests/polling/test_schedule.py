@@ -309,8 +309,12 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
             while credential.is_refused():
                 await parts.turn(1)
         await parts.turn(1)
-        names = {name for name, _ in parts.samples("edge_target_up", account="main", collector="shield_zones")}
-        assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
+        for _ in range(2):
+            names = {name for name, _ in parts.samples("edge_target_up", account="main", collector="shield_zones")}
+            assert names == {"main", "prod-shop-web", "staging-shop-web", "prod-api-gateway"}
+            # A reload of the same settings removes nothing.
+            assert await parts.daemon.reload() == ()
+            await parts.renderer.render()
 
 
 async def test_a_new_zone_is_polled_while_rate_limits_are_still_being_listed() -> None:
