@@ -65,6 +65,14 @@ def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> N
         renamed.learn(Target("main", "script", "7"), "new")
 
 
+def test_a_name_that_a_poll_from_before_a_reload_learns_leaves_what_the_reload_set() -> None:
+    made, before = registry(DISCOVERING), Target("main", "dns_zone", "101")
+    made.apply("main", zones("old"))
+    made.configure([replace(DISCOVERING, attributes={"read": "get"})])
+    made.learn(before, "new")
+    assert [(one.name, one.attributes) for one in made.targets("dns_zone")] == [("new", {"read": "get"})]
+
+
 def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     fixed = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
     # Of four shards, shield zone 3 belongs to the third and shield zone 4 to the second.
