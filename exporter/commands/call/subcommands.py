@@ -48,11 +48,13 @@ class _Time(click.DateTime):
 class _Secret(click.File):
     """A parameter type: a secret in a file or from standard input. Errors do not repeat the text, maybe the secret."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, ARG002
         """Read a file."""
         try:
-            text = super().convert(value, param, ctx).read().removesuffix("\n").removesuffix("\r")
-        except (click.BadParameter, UnicodeDecodeError):
+            # click itself would leave the file open if another parameter is refused.
+            with click.open_file(value, encoding=self.encoding) as file:
+                text = file.read().removesuffix("\n").removesuffix("\r")
+        except (OSError, ValueError):
             self.fail("is no readable file; a secret is taken from a file, or - for standard input")
         return text or self.fail("is empty")
 
