@@ -302,6 +302,7 @@ class Ledger:
         for key, row in rows.items():
             if row is None:
                 self._rows.pop(key, None)
+                self._counted.discard(key)
             else:
                 self._rows[key] = row
                 self._counted.add(key)

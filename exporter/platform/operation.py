@@ -25,7 +25,7 @@ WHOLE_LIMIT = 16 * 1024 * 1024
 # The extension of an `httpx.Request` with its whole address as text. The request's own `httpx.URL` is a placeholder: it
 # takes long to make, and would change the case of the host and the percent-encoding.
 ADDRESS = "address"
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def normalized_url(base_url: str) -> str:
     """Return a base address in one spelling: scheme and host in lower case, no default port."""
     parts = urlsplit(base_url)
     host, port = parts.hostname or "", parts.port
-    where = host if port in (None, _DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
+    where = host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
     return f"{parts.scheme}://{where}{parts.path}"
 
 

@@ -284,7 +284,13 @@ class Schedule:
                 # Collectors and accounts begin at different moments.
                 begin = crc32(f"{name}|{account}".encode()) / 2**32
                 self._places[name].update((one.key, (begin + rank / len(own)) % 1.0) for rank, one in enumerate(own))
-                unknown = [target for target in own if not self._keep(name, former.get(target.key), target)]
+                unknown = list[Target]()
+                for target in own:
+                    entry = former.get(target.key)
+                    if entry is not None and target.is_polled_as(entry.target):
+                        self._keep(entry, target)
+                    else:
+                        unknown.append(target)
                 fresh[account].extend((number, name, target) for number, target in enumerate(unknown))
         self._taken_from = self._registry.version
         for account, new in fresh.items():
@@ -293,15 +299,12 @@ class Schedule:
         for key in [key for key in self._failures if self._find(key) is None]:
             del self._failures[key]
 
-    def _keep(self, collector: str, entry: DueEntry | None, target: Target) -> bool:
-        """Keep the due time of a target; return False if it has none, or if its request or interval has changed."""
-        if entry is None or not target.is_polled_as(entry.target):
-            return False
+    def _keep(self, entry: DueEntry, target: Target) -> None:
+        """Keep the due time of a target whose request and interval have not changed."""
         if entry.target is target:
-            self._due[collector][target.key] = entry
+            self._due[entry.collector][target.key] = entry
         else:
-            self._put(collector, target, entry.at)
-        return True
+            self._put(entry.collector, target, entry.at)
 
     def _poll_new(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
         """Make new targets due soon; those that lack a name wait for a discovery, which is due soon, too."""

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.segments import SEGMENT_BYTES
 from exporter.http_server.protocol import HeaderLines, ReadyAnswer
-from exporter.web.headers import ALWAYS, accepted, with_headers
+from exporter.web.headers import ALWAYS, MOST_REMEMBERED, accepted, with_headers
 from exporter.web.parts import Parts
 from exporter.web.targets import not_polled
 
@@ -23,7 +23,6 @@ MOST_QUOTED = 100
 # After so many pieces other tasks of the loop run, even if the client is fast.
 STRETCH_PIECES = 4
 EVERYTHING = Filter()
-MOST_REMEMBERED = 64
 # A client that takes nothing keeps as much in memory.
 LARGEST_AT_ONCE = 1024 * 1024
 

@@ -17,11 +17,11 @@ import httpx
 from exporter.blocking import blocking
 from exporter.platform import errors
 from exporter.platform.http.mask import is_ambiguous
+from exporter.platform.operation import DEFAULT_PORTS
 
 # Returns a function that creates an account's transport, as `connector` does.
 Connector = Callable[..., Callable[[], Awaitable[httpx.AsyncBaseTransport]]]
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 # [2001:db8::1]:8080, host:8080, or one of them without the port; an address of IPv6 may stand without brackets.
 _ENTRY = re.compile(r"\[(?P<v6>[^\]]+)\](?::(?P<v6_port>\d+))?|(?P<host>[^:]+):(?P<port>\d+)|(?P<bare>.+)")
 
@@ -79,7 +79,7 @@ def environment_proxy(base_url: str) -> tuple[str, str]:
     """Return the proxy that the environment gives for an address, and its variable; both empty if there is none."""
     parts, environment = urlsplit(base_url), getproxies_environment()
     scheme = parts.scheme if environment.get(parts.scheme) else "all"
-    address, port = environment.get(scheme, ""), parts.port or _DEFAULT_PORTS[parts.scheme]
+    address, port = environment.get(scheme, ""), parts.port or DEFAULT_PORTS[parts.scheme]
     if not address or is_direct(parts.hostname or "", port, environment.get("no", "")):
         return "", ""
     return address, f"{scheme}_proxy".upper()
