@@ -111,7 +111,7 @@ async def _read_elsewhere(context: Context, account: str) -> None:
         try:
             await scripts.fetch(context, script)
         except NotFound:
-            context.registry.resources.note(script.key, {})
+            context.registry.note(script.key, {})
         except PlatformError:
             break
 

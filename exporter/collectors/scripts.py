@@ -20,7 +20,7 @@ async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
     answer = await context.caller.call(Request(read, {"id": int(target.id)}))
     script = answer.value
     names = {"default_hostname": script.default_hostname, "system_hostname": script.system_hostname}
-    context.registry.resources.note(target.key, {label: name for label, name in names.items() if name})
+    context.registry.note(target.key, {label: name for label, name in names.items() if name})
     return answer
 
 

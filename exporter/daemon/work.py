@@ -162,7 +162,7 @@ class Work:
         names = {key.target: row.name for key, row in rows.items() if row.name}
         self.registry.remember(names)
         for place, packed in lists(rows).items():
-            self.registry.resources.restore(place, packed)
+            self.registry.restore(place, packed)
 
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         """Apply settings, with the accounts that were built from them, and poll what is due.
@@ -222,10 +222,8 @@ class Work:
 
     def _save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
-        resources = self.registry.resources
-        while resources.unsaved:
-            place = resources.unsaved.pop()
-            self.ledger.keep(*place, resources.pack(place))
+        for place, packed in self.registry.unsaved():
+            self.ledger.keep(*place, packed)
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from exporter.targets.resource_lists import MOVES_LAST, Known, Move, Place, ResourceLists, newest
+from exporter.targets.resource_lists import MOVES_LAST, Facts, Known, KnownResources, Move, Place, newest
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
@@ -27,20 +27,21 @@ class Registry:
         version: grows whenever the targets change.
         by_key: the targets that are polled, as they are polled now, with names that were learnt since.
         shard: the shard that this process polls.
-        resources: what is known of all resources, polled here or not.
     """
 
     def __init__(self, shard: Shard, wall: Callable[[], float] = float, moves_last: float = MOVES_LAST) -> None:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
-        # By id: names that an earlier run knew, that an answer said, or of what is not polled by itself.
+        # By id: the names of all resources, also of those that are not polled.
         self._names: dict[Place, dict[str, str]] = {}
         self._selections: dict[Place, Selection] = {}
         self._accounts: list[str] = []
         self._targets: dict[Place, dict[str, Target]] = {}
         self._fixed: dict[Place, dict[str, Target]] = {}
-        self.resources = ResourceLists(wall)
+        # All resources, whichever shard polls them.
+        self._known: dict[Place, KnownResources] = {}
+        self._addresses: Mapping[str, str] = {}
         self._wall, self._moves_last = wall, moves_last
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
@@ -75,7 +76,7 @@ class Registry:
 
         `addresses` are those of the accounts' platforms.
         """
-        self.resources.addresses = addresses or {}
+        self._addresses = addresses or {}
         self._selections = {(one.account, one.kind): one for one in selections}
         self._accounts = list(dict.fromkeys(account for account, _ in self._selections))
         self._fixed = {
@@ -91,18 +92,17 @@ class Registry:
         """
         for kind, found in inventory.lists.items():
             place = (account, kind)
-            names, fixed = self._names.setdefault(place, {}), self._fixed.get(place, {})
-            # A script's own answer says its name, and may know a new one before the search does.
-            former = {one.id: one.name for one in self.resources.resources(place)} if kind == "script" else {}
+            names, known = self._names.setdefault(place, {}), self._known_at(place)
             for one in found.resources:
-                # No shard polls pull zones; their names are used.
-                is_kept = kind == "cdn" or one.id in fixed or one.id in names
-                if one.name and is_kept and one.name != former.get(one.id):
+                former = known.resources.get(one.id)
+                # A script's own answer may say a new name before the list does.
+                if one.name and (former is None or one.name != former.name):
                     names[one.id] = one.name
+            # No shard polls pull zones; their names are used.
             if kind != "cdn":
-                for ended in self.resources.ended_by(place, found) - fixed.keys():
+                for ended in known.ended_by(found) - self._fixed.get(place, {}).keys():
                     names.pop(ended, None)
-                self.resources.merge(place, found)
+                self._merge(place, found)
         removed = self._rebuild({(account, kind) for kind in inventory.lists})
         for kind, looked_up in inventory.names.items():
             self._apply_names(account, kind, looked_up)
@@ -118,7 +118,29 @@ class Registry:
                 self.learn(target, names[target.id])
                 found.append(Resource(target.id, names[target.id]))
         if found:
-            self.resources.merge((account, kind), ResourceList(tuple(found), complete=False))
+            self._merge((account, kind), ResourceList(tuple(found), complete=False))
+
+    def _known_at(self, place: Place) -> KnownResources:
+        return self._known.setdefault(place, KnownResources(place))
+
+    def _merge(self, place: Place, found: ResourceList) -> None:
+        self._known_at(place).merge(found, self._addresses.get(place[0], ""), self._wall())
+
+    def note(self, key: TargetKey, facts: Facts) -> None:
+        """Record what a resource's own answer contains besides its name."""
+        self._known_at(key[:2]).note(key.id, facts)
+
+    def restore(self, place: Place, packed: bytes) -> None:
+        """Take in what `unsaved` returned in an earlier run; what is damaged, or of another version, is ignored."""
+        self._known_at(place).restore(packed, self._wall())
+        self.remember({one.key: one.name for one in self._known_at(place) if one.name})
+
+    def unsaved(self) -> Iterator[tuple[Place, bytes]]:
+        """Yield the resources that have changed since they were last yielded, packed, by account and kind."""
+        for place, known in self._known.items():
+            if not known.is_saved:
+                known.is_saved = True
+                yield place, known.pack()
 
     def _rebuild(self, places: set[Place]) -> list[Target]:
         """Select the targets of these kinds in an account anew; return those that are removed."""
@@ -139,18 +161,16 @@ class Registry:
         selection = self._selections.get(place)
         if selection is None:
             return
-        listed = self.listed(*place)
-        names = {one.key.id: one.name for one in listed} | self._names.get(place, {})
         for target in selection.fixed:
             if self.owns(target.key):
                 known = self.by_key.get(target.key)
-                name = target.name or names.get(target.id) or self.name_of(target.key)
+                name = target.name or self.name_of(target.key)
                 is_equal = known is not None and known.name == name and known.is_polled_as(target)
                 yield known if known is not None and is_equal else replace(target, name=name)
-        for key, listed_name, _, parent in listed:
+        for key, listed_name, _, parent in self.listed(*place):
             if key.id not in self._fixed[place] and selection.rejection(listed_name) is None:
                 zone = {"shield_zone_id": parent} if parent else {}
-                name, attributes = names[key.id], {**selection.attributes, **zone}
+                name, attributes = self.name_of(key), {**selection.attributes, **zone}
                 known = self.by_key.get(key)
                 if known is None or (known.name, known.attributes) != (name, attributes):
                     known = Target(*place, key.id, name, attributes)
@@ -197,7 +217,7 @@ class Registry:
 
     def listed(self, account: str, kind: str) -> list[Known]:
         """Return the listed resources of a kind in an account that belong to this process's shard, polled or not."""
-        return [one for one in self.resources.known((account, kind)) if self.owns(one.key, one.parent)]
+        return [one for one in self._known_at((account, kind)) if self.owns(one.key, one.parent)]
 
     def selected(self, account: str, kind: str) -> Iterator[Known]:
         """Yield each selected resource, whichever shard polls it: those that are configured, listed or remembered.
@@ -208,12 +228,12 @@ class Registry:
         selection, unlisted = self._selections.get(place), dict(self._fixed.get(place, {}))
         if selection is None:
             return
-        for one in self.resources.known(place):
+        for one in self._known_at(place):
             target = unlisted.pop(one.key.id, None)
             name = (target.name if target is not None else "") or one.name or self.name_of(one.key)
             if target is not None or selection.rejection(name) is None:
                 yield one if name == one.name else one._replace(name=name)
-        facts = self.resources.facts.get(place, {})
+        facts = self._known_at(place).facts
         for target in unlisted.values():
             yield Known(target.key, target.name or self.name_of(target.key), facts.get(target.id))
 
@@ -229,7 +249,7 @@ class Registry:
     def is_known_whole(self, account: str, kind: str) -> bool:
         """Return whether every selected resource of a kind is known, or was at the last complete list."""
         selection = self._selections.get((account, kind))
-        return selection is None or not selection.discover or (account, kind) in self.resources.whole
+        return selection is None or not selection.discover or self._known_at((account, kind)).is_whole
 
     def listed_kinds(self) -> list[str]:
         """Return the kinds that are named by search, and those of configured lists."""
@@ -239,7 +259,7 @@ class Registry:
     def moves(self) -> list[Move]:
         """Return what left the platform lately, or is new there, as `newest` does."""
         since = self._wall() - self._moves_last
-        moves = (move for moves in self.resources.moves.values() for move in moves)
+        moves = (move for known in self._known.values() for move in known.moves)
         return newest(move for move in moves if move.at >= since and self._is_reported(move))
 
     def _is_reported(self, move: Move) -> bool:
@@ -248,5 +268,5 @@ class Registry:
         selection = self._selections.get(place)
         is_selected = selection is not None and selection.rejection(move.name) is None
         # To another shard, which lists the rate limits of its own zones alone, those of this one have left.
-        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or place in self.resources.complete
+        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or self._known_at(place).is_complete
         return is_selected and is_certain and (key in self.by_key) != move.is_gone and self.owns(key, move.parent)

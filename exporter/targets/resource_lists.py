@@ -1,15 +1,16 @@
-"""Keeps what is known of all resources of an account, polled by this process or not, now and for the next start."""
+"""What is known of all resources of an account, polled by this process or not, now and for the next start."""
 
-import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+import msgspec
 
 from exporter.targets.target import Resource, ResourceList, TargetKey
 
-# The version of the JSON: [version, is whole, source, moves, [[id, name, parent, facts], ...]].
+# The version of the stored form.
 _FORM = 2
 MOVES_LAST = 7 * 86400.0
 MOST_MOVES = 1000
@@ -55,124 +56,119 @@ def newest(moves: Iterable[Move]) -> list[Move]:
     return found
 
 
-class ResourceLists:
-    """The resources of each kind in an account. There can be many, so they are packed: compressed JSON.
+class _Stored(msgspec.Struct, array_like=True):
+    """The form in which the resources of a place are stored, as compressed JSON."""
 
-    Args:
-        wall: returns unix seconds.
+    form: int
+    is_whole: bool
+    source: str
+    # id, name, parent, at, is gone
+    moves: list[tuple[str, str, str, float, bool]]
+    # id, name, parent, facts
+    resources: list[tuple[str, str, str, dict[str, str] | None]]
+
+
+@dataclass(slots=True, eq=False)
+class KnownResources:
+    """What is known of the resources of one kind in an account.
 
     Attributes:
-        addresses: account → the address of its platform; lists of another platform record no moves.
-        whole: the places where a list was ever complete, in an earlier run too.
-        complete: the places where a list of this run was complete.
-        facts: what the resources' own answers contain besides their names, by id.
-        moves: what left a place or came to it within `MOVES_LAST`, the newest first.
-        unsaved: the places with changes that are not saved; the caller that saves them clears it.
+        resources: id → the resource, in the order in which they were first listed.
+        facts: id → what the resource's own answer contains besides its name.
+        moves: what left the lists or came to them within `MOVES_LAST`, the newest first.
+        source: the address whose list last contained all that was known; a list of another platform records no moves.
+        is_whole: whether a list was ever complete, in an earlier run too.
+        is_complete: whether a list of this run was complete.
+        is_saved: whether nothing has changed since it was packed.
     """
 
-    def __init__(self, wall: Callable[[], float]) -> None:
-        self.addresses: Mapping[str, str] = {}
-        self.whole: set[Place] = set()
-        self.complete: set[Place] = set()
-        self.facts: dict[Place, dict[str, Facts]] = {}
-        self.moves: dict[Place, list[Move]] = {}
-        self.unsaved: set[Place] = set()
-        self._wall = wall
-        self._packed: dict[Place, bytes] = {}
-        # The ids that the last complete list of this run did not contain.
-        self._absent: dict[Place, set[str]] = {}
-        # The address whose list last contained all that was known.
-        self._sources: dict[Place, str] = {}
+    place: Place
+    resources: dict[str, Resource] = field(default_factory=dict)
+    facts: dict[str, Facts] = field(default_factory=dict)
+    moves: list[Move] = field(default_factory=list)
+    source: str = ""
+    is_whole: bool = False
+    is_complete: bool = False
+    is_saved: bool = True
+    # The ids that the last complete list of this run did not contain; None before the first list.
+    _absent: frozenset[str] | None = None
 
-    def resources(self, place: Place) -> list[Resource]:
-        """Return the resources of a place, in the order in which they were first listed."""
-        packed = self._packed.get(place)
-        return [] if packed is None else [Resource(*one[:3]) for one in json.loads(zlib.decompress(packed))[-1]]
+    def __iter__(self) -> Iterator[Known]:
+        for one in self.resources.values():
+            yield Known(TargetKey.of(*self.place, one.id), one.name, self.facts.get(one.id), one.parent)
 
-    def known(self, place: Place) -> Iterator[Known]:
-        """Yield the resources of a place with their facts."""
-        facts = self.facts.get(place, {})
-        for one in self.resources(place):
-            yield Known(TargetKey.of(*place, one.id), one.name, facts.get(one.id), one.parent)
-
-    def ended_by(self, place: Place, found: ResourceList) -> set[str]:
+    def ended_by(self, found: ResourceList) -> frozenset[str]:
         """Return the ids that merging a list removes: those that two complete lists in a row do not contain."""
-        if not found.complete:
-            return set()
-        return self._absent.get(place, set()) - {one.id for one in found.resources}
+        if self._absent is None or not found.complete:
+            return frozenset()
+        return self._absent.difference(one.id for one in found.resources)
 
-    def merge(self, place: Place, found: ResourceList) -> None:
-        """Take in a list: add what is new, and remove what `ended_by` returns for it."""
-        before, absent = self._packed.get(place), self._absent.get(place, set())
-        known = {one.id: one for one in self.resources(place)}
-        listed = {
-            # A name that is left out stays.
-            one.id: replace(one, name=known[one.id].name) if not one.name and one.id in known else one
-            for one in found.resources
-        }
-        # What the first list of a run contains is not new: the state may be that of another shard.
-        new = [one for one in listed.values() if one.id not in known and place in self._absent]
-        missing = known.keys() - listed.keys()
-        removed = self.ended_by(place, found) & missing
-        gone, kept = [known.pop(one) for one in removed], missing - removed
-        self._absent[place] = kept if found.complete else absent & kept
-        address = self.addresses.get(place[0], "")
-        if place in self.whole and self._sources.get(place) == address:
-            self._note_moves(place, new, gone)
-        if found.complete:
-            self.whole.add(place)
-            self.complete.add(place)
-            if not kept:
-                self._sources[place] = address
-        self._packed[place] = self._pack(place, (known | listed).values())
-        if self._packed[place] != before:
-            self.unsaved.add(place)
+    def merge(self, found: ResourceList, address: str, now: float) -> None:
+        """Take in a list: add what is new, and remove what `ended_by` returns for it.
 
-    def _note_moves(self, place: Place, new: Iterable[Resource], gone: Iterable[Resource]) -> None:
-        now = self._wall()
-        moves = {move.key: move for move in self.moves.get(place, ())}
+        Args:
+            found: the list.
+            address: the address of the platform.
+            now: unix seconds.
+        """
+        ended, listed = self.ended_by(found), {one.id: self._kept(one) for one in found.resources}
+        kept = {own_id: one for own_id, one in self.resources.items() if own_id not in ended}
+        missing = frozenset(kept.keys() - listed.keys())
+        moves, source = self.moves, self.source
+        if self.is_whole and source == address:
+            # What the first list of a run contains is not new: the state may be that of another shard.
+            new = [] if self._absent is None else [one for one in listed.values() if one.id not in self.resources]
+            gone = [one for own_id, one in self.resources.items() if own_id in ended]
+            moves = self._moved(new, gone, now)
+        if found.complete and not missing:
+            source = address
+        before = (self.resources, self.moves, self.source, self.is_whole)
+        self.resources, self.moves, self.source = kept | listed, moves, source
+        self.is_whole, self.is_complete = self.is_whole or found.complete, self.is_complete or found.complete
+        self.is_saved = self.is_saved and before == (self.resources, self.moves, self.source, self.is_whole)
+        self._absent = missing if found.complete else missing & (self._absent or frozenset())
+
+    def _kept(self, one: Resource) -> Resource:
+        """Return a listed resource as it is kept: a name that the list leaves out stays."""
+        known = self.resources.get(one.id)
+        if known is None or known == one:
+            return known or one
+        return one if one.name else replace(one, name=known.name)
+
+    def _moved(self, new: Iterable[Resource], gone: Iterable[Resource], now: float) -> list[Move]:
+        moves = {move.key: move for move in self.moves}
         for is_gone, resources in ((True, gone), (False, new)):
             for one in resources:
-                key = TargetKey.of(*place, one.id)
+                key = TargetKey.of(*self.place, one.id)
                 moves[key] = Move(key, one.name, one.parent, now, is_gone)
-        self.moves[place] = [move for move in newest(moves.values()) if now - move.at < MOVES_LAST]
+        return [move for move in newest(moves.values()) if now - move.at < MOVES_LAST]
 
-    def note(self, key: TargetKey, facts: Facts) -> None:
+    def note(self, own_id: str, facts: Facts) -> None:
         """Record what a resource's own answer contains besides its name."""
-        place = key.account, key.kind
-        own = self.facts.setdefault(place, {})
-        if own.get(key.id) != facts:
-            own[key.id] = facts
-            self.unsaved.add(place)
+        if self.facts.get(own_id) != facts:
+            self.facts[own_id] = facts
+            self.is_saved = False
 
-    def restore(self, place: Place, packed: bytes) -> None:
+    def pack(self) -> bytes:
+        """Return the bytes to store."""
+        resources = [(one.id, one.name, one.parent, self.facts.get(one.id)) for one in self.resources.values()]
+        moves = [(move.key.id, move.name, move.parent, move.at, move.is_gone) for move in self.moves]
+        stored = (_FORM, self.is_whole, self.source, moves, resources)
+        return zlib.compress(msgspec.json.encode(stored), 1)
+
+    def restore(self, packed: bytes, now: float) -> None:
         """Take in what was stored; what is damaged, or of another version, is ignored."""
         try:
-            form, is_whole, source, stored, resources = json.loads(zlib.decompress(packed))
-            moves = [
-                # The clock may have gone back since.
-                Move(TargetKey.of(*place, str(own_id)), str(name), str(parent), min(at, self._wall()), bool(is_gone))
-                for own_id, name, parent, at, is_gone in stored
-            ]
-            facts = {own_id: of for own_id, _, _, of in resources if of is not None}
-        except (ValueError, TypeError, AttributeError, zlib.error):
+            stored = msgspec.json.decode(zlib.decompress(packed), type=_Stored)
+        except (ValueError, zlib.error):
             return
-        if form != _FORM:
+        if stored.form != _FORM:
             return
-        self._packed[place] = packed
-        self._sources[place] = source
-        self.moves[place] = moves
-        self.facts[place] = facts
-        if is_whole:
-            self.whole.add(place)
-
-    def pack(self, place: Place) -> bytes:
-        """Return the bytes to store."""
-        return self._pack(place, self.resources(place))
-
-    def _pack(self, place: Place, resources: Iterable[Resource]) -> bytes:
-        facts = self.facts.get(place, {})
-        packed = [(one.id, one.name, one.parent, facts.get(one.id)) for one in resources]
-        moves = [(move.key.id, *move[1:]) for move in self.moves.get(place, ())]
-        form = [_FORM, place in self.whole, self._sources.get(place, ""), moves, packed]
-        return zlib.compress(json.dumps(form).encode(), 1)
+        self.resources = {own_id: Resource(own_id, name, parent) for own_id, name, parent, _ in stored.resources}
+        self.facts = {own_id: facts for own_id, _, _, facts in stored.resources if facts is not None}
+        self.moves = [
+            # The clock may have gone back since.
+            Move(TargetKey.of(*self.place, own_id), name, parent, min(at, now), is_gone)
+            for own_id, name, parent, at, is_gone in stored.moves
+        ]
+        self.source, self.is_whole = stored.source, stored.is_whole

@@ -114,5 +114,5 @@ async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_
     await COLLECTOR.poll(context, account())
     assert len(caller.calls) == 3
     assert context.registry.unread("main") == others
-    facts = {first.id: {"default_hostname": "a.example"}, gone.id: {}}
-    assert context.registry.resources.facts == {first.key[:2]: facts}
+    facts = {one.key.id: one.facts for one in context.registry.selected("main", "script") if one.facts is not None}
+    assert facts == {first.id: {"default_hostname": "a.example"}, gone.id: {}}

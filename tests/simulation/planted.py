@@ -102,7 +102,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         lambda f: lambda found, _complete: f(found, complete=True),
     ),
     "remove after one list": (
-        "targets.resource_lists:ResourceLists.merge",
+        "targets.resource_lists:KnownResources.merge",
         lambda f: lambda *found: (f(*found), f(*found)),
     ),
     "use the wall clock for a deadline": (

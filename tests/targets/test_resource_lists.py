@@ -5,6 +5,7 @@ import zlib
 import pytest
 
 from exporter.targets.registry import Registry
+from exporter.targets.resource_lists import KnownResources
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target, TargetKey
 from tests.targets.test_registry import DISCOVERING, registry, zones
@@ -35,7 +36,8 @@ def names(made: Registry) -> str:
 def restored(made: Registry) -> Registry:
     """Return the registry of the next start."""
     after = registry(DISCOVERING, Shard(0, 1))
-    after.resources.restore(PLACE, made.resources.pack(PLACE))
+    for place, packed in made.unsaved():
+        after.restore(place, packed)
     return after
 
 
@@ -57,8 +59,8 @@ def test_every_shard_knows_all_targets_and_so_does_the_next_start(
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
     later = zlib.compress(b'[3, true, "", [], [["101", "a", "", null]]]')
-    for damaged in (b"", b"x", later, zlib.compress(b"true"), made.resources.pack(PLACE)[:-4]):
-        made.resources.restore(PLACE, damaged)
+    for damaged in (b"", b"x", later, zlib.compress(b"true"), KnownResources(PLACE).pack()[:-4]):
+        made.restore(PLACE, damaged)
     assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
 
 
@@ -79,7 +81,7 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
     while unread := made.unread("main"):
         assert len(unread) <= 100
         for script in unread:
-            made.resources.note(script.key, {})
+            made.note(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
 
@@ -97,7 +99,8 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     for listed in (limits[own], limits[other], limits[other]):
         before.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
     after = registry(type(DISCOVERING)(*place, discover=True), own)
-    after.resources.restore(place, before.resources.pack(place))
+    for kept, packed in before.unsaved():
+        after.restore(kept, packed)
     assert after.moves() == []
     for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
         after.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
