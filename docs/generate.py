@@ -41,10 +41,10 @@ _SECTION = re.compile(r"(# generated: begin[^\n]*\n)(.*?)([ \t]*# generated: end
 def interface() -> str:
     """Return the page of the platform's operations, with their collectors and their names on the command line."""
     lines = [
-        "# The platform's interface, and where it is",
+        "# The platform's interface",
         "",
-        "Generated from the code. Every operation of the interface document is carried out by the client, answered by",
-        "the sandbox and can be called by `edge-exporter call`. Those marked *not documented* are known from",
+        "Generated from the code. Each operation of the interface document, the collectors that use it, and its name",
+        "in `edge-exporter call`. The sandbox answers all of them. Those marked *not documented* are known from",
         "deployments; the exporter works without them.",
         "",
         "| operation | collector | `call` |",
@@ -83,14 +83,17 @@ def configuration() -> str:
     lines = [
         "# Every setting",
         "",
-        "Generated from the code. [edge-exporter.yml](../deploy/edge-exporter.yml) is the same as a commented file,",
-        "which `edge-exporter assets configuration DIR` writes.",
-        "Flags win over variables, and variables over the file, which `--config` or the variable",
-        f"`{CONFIG_VARIABLE}` names. A key without a flag and a variable can only be set in the file. Unknown keys and",
-        "wrong values are refused, all at once and with their lines. If there are none, keys that conflict with each",
-        "other are refused, and names that are used twice or refer to nothing.",
+        "Generated from the code. [edge-exporter.yml](../deploy/edge-exporter.yml) is a commented example with every",
+        "key; `edge-exporter assets configuration DIR` writes it.",
         "",
-        "Durations are written `30s`, `5m`, `1h30m` or `1d`.",
+        f"The file is named by `--config` or the variable `{CONFIG_VARIABLE}`. Flags win over variables, and variables",
+        "over the file. A key without a flag or a variable can only be set in the file.",
+        "",
+        "A wrong configuration is refused, and the message has every fault with its line. Unknown keys and wrong",
+        "values are reported first. When there are none, keys that conflict with each other are reported, and names",
+        "that are used twice or refer to nothing.",
+        "",
+        "Durations are written `30s`, `5m`, `1h30m` or `1d`. Patterns are regular expressions.",
     ]
     places = {flag.path: flag for flag in flags()}
     variables: dict[tuple[str, ...], str] = {
@@ -104,7 +107,7 @@ def configuration() -> str:
             continue
         lines += ["", f"## {key}", "", (section.__doc__ or "").strip().splitlines()[0], ""]
         if get_origin(field.annotation) is tuple:
-            lines += ["A list; each entry has these keys.", ""]
+            lines += ["This key is a list; each entry has these keys:", ""]
         lines += ["| key | default | flag, variable | meaning |", "|---|---|---|---|"]
         lines += [
             f"| `{'.'.join(path)}` | {_default(leaf, places.get(path))} | {_given_by(path, places, variables)} | "
@@ -165,9 +168,9 @@ def commands() -> str:
         "# Commands",
         "",
         "Generated from the code: what each command prints for `--help`. `check`, `call`,",
-        "`backfill` and `config show` take every flag of `run` as well; `config show` says what set each value.",
+        "`backfill` and `config show` also take every flag of `run`.",
         "",
-        "bash (4.4 or newer), zsh and fish complete commands, options, operations and their parameters:",
+        "To complete commands, options, operations and parameters in bash (4.4 or newer), zsh or fish:",
         "",
         "```sh",
         'eval "$(_EDGE_EXPORTER_COMPLETE=bash_source edge-exporter)"       # in ~/.bashrc',
@@ -175,8 +178,8 @@ def commands() -> str:
         "_EDGE_EXPORTER_COMPLETE=fish_source edge-exporter | source        # in ~/.config/fish/config.fish",
         "```",
         "",
-        "A virtual environment has the same as a manual page: `man -M VENV/share/man edge-exporter`; with pipx or in",
-        "`~/.local`, `man edge-exporter` finds it.",
+        "The same text is a manual page: `man edge-exporter` with pipx or in `~/.local`, and",
+        "`man -M VENV/share/man edge-exporter` in a virtual environment.",
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
         context = click.Context(command, info_name=" ".join(path), **command_line.context_settings)

@@ -18,8 +18,8 @@ edge-exporter \- serves an edge platform's statistics to Prometheus
 .I COMMAND
 [OPTIONS] [ARGS]
 .SH DESCRIPTION
-Flags go before variables, and variables before the configuration file.
-edge-exporter metrics prints every metric, and edge-exporter assets configuration DIR writes a commented file.
+Flags win over environment variables, and variables over the configuration file.
+edge-exporter metrics prints every metric, and edge-exporter assets configuration DIR writes an example of the file.
 .SH COMMANDS"""
 
 

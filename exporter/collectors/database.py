@@ -108,12 +108,12 @@ class SqlQuery(Section):
     )
     help: str = Field(default="", description="The metric's help text.")
     sql: Annotated[str, AfterValidator(_parse_sql)] = Field(description="One reading SQL statement.")
-    value: Text = Field(default="value", description="The column of the value.")
+    value: Text = Field(default="value", description="The column of the values.")
     labels: tuple[Annotated[str, AfterValidator(_parse_label)], ...] = Field(
         default=(), description="The columns that become labels."
     )
     interval: OptionalInterval = Field(
-        default=None, description="The interval; null for that of the database collector."
+        default=None, description="The interval between two runs; null: that of the collector database."
     )
     max_rows: int = Field(default=1000, ge=1, le=1_000_000, description="A query that returns more rows fails.")
 

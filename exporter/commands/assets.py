@@ -49,20 +49,20 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[str, str
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace files that differ.")
 def command(what: str, folder: Path, *, force: bool) -> None:
-    """Write files of this version into a folder: those that `deploy/` and `dashboards/` of the repository hold.
+    """Write the dashboards, alert rules, runbooks or configuration files of this version to a folder.
 
     \b
     edge-exporter assets dashboards /var/lib/grafana/dashboards
     edge-exporter assets rules /etc/prometheus/rules
     edge-exporter assets alertmanager /etc/alertmanager
     edge-exporter assets runbooks ./runbooks
-    edge-exporter assets endpoints .          files of endpoints, with their dashboard
+    edge-exporter assets endpoints .          endpoint files, with their dashboard
     edge-exporter assets configuration .      edge-exporter.yml, with every key
 
-    A file that is there and differs, because it was edited or is of an earlier version, is kept, and its differences
+    A file that exists and differs, because it was edited or is from an earlier version, is kept, and the differences
     are shown.
 
-    Exit codes: 0 the files are there; 1 a file cannot be written, or differs and is kept; 2 misuse.
+    Exit codes: 0 the files are written or equal; 1 a file cannot be written, or differs and is kept; 2 misuse.
     """  # noqa: D301 - click reads the \b
     with complaining(AssetError):
         sentence, kept = write(shipped(what), folder, force=force)

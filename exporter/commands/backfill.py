@@ -67,9 +67,9 @@ def command(
 ) -> None:
     """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
-    `promtool tsdb create-blocks-from openmetrics FILE DIR` makes blocks of it. The series are those of the daemon's
-    counters: a running total of the days before the day on which the daemon first saw them, as its state says, with
-    each day's count spread evenly over the day. Without a state it ends with yesterday.
+    `promtool tsdb create-blocks-from openmetrics FILE DIR` makes Prometheus blocks of it. The series have the names of
+    the daemon's counters, and end before the day on which the daemon first saw each of them, according to its state;
+    without a state, with yesterday. The count of a day is spread evenly over the day.
 
     Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written, because
     the configuration or an argument is wrong; 130 interrupted, and nothing is written.

@@ -30,11 +30,11 @@ def command() -> None:
     """Show the settings that are in force; `edge-exporter assets configuration DIR` writes an example of the file."""
 
 
-@command.command("show", cls=SettingsCommand, short_help="Show the merged settings and what set each of them.")
+@command.command("show", cls=SettingsCommand, short_help="Show the merged settings and where each was set.")
 @form_option("text", "json")
 @config_option
 def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
-    """Show the merged settings, each with what set it: a flag, a variable, a line of the file, or the default.
+    """Show the merged settings and where each was set: a flag, a variable, a line of the file, or the default.
 
     Secrets are masked. Files that the configuration names are opened only to validate it.
     """

@@ -16,7 +16,7 @@ LEVELS = ("debug", "info", "warning", "error")
 )
 @port_option("--sandbox-port", default=9878, help="The sandbox's port on 127.0.0.1; 0 takes a free one.")
 @click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The state of the simulated account.")
+@click.option("--seed", type=int, default=1, show_default=True, help="The seed of the simulated data.")
 @click.option(
     "--log-level", type=click.Choice(LEVELS), default="warning", show_default=True, help="The lowest logged level."
 )

@@ -78,6 +78,4 @@ class SettingsCommand(click.Command):
                 formatter.write_dl(sections[title])
         if not self._lists_all:
             formatter.write_paragraph()
-            formatter.write_text(
-                "`edge-exporter run --help` lists the other flags of the settings, which it takes, too."
-            )
+            formatter.write_text("This command also takes the other flags of `edge-exporter run --help`.")

@@ -21,13 +21,13 @@ from exporter.settings.model import Settings
 def command(config: Path | None, flags: Mapping[str, str]) -> None:
     """Run the daemon.
 
-    EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags go before variables,
-    these before the file. --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases are set in the file only.
-    PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name a database, too.
+    EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags win over variables,
+    and variables over the file. The variable of the flag --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases
+    are set in the file; one database can also be set by PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN.
 
     SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon within five seconds.
 
-    Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 there is no such flag.
+    Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 an unknown flag.
     """
 
     def read() -> Settings:

@@ -53,21 +53,23 @@ class BudgetSettings(Section):
     requests_per_second: float = Field(
         default=10.0, gt=0, le=100_000, allow_inf_nan=False, description="The most calls that are started in a second."
     )
-    max_in_flight: int = Field(default=32, ge=1, le=4096, description="The most calls in flight at once.")
+    max_in_flight: int = Field(default=32, ge=1, le=4096, description="The most calls that run at once.")
 
 
 class DiscoveredSettings(Section):
     """Which resources of a kind are polled."""
 
-    discover: bool = Field(default=True, description="Find them on the platform.")
+    discover: bool = Field(default=True, description="Whether the account's resources of this kind are discovered.")
     ids: tuple[Identifier, ...] = Field(
         default=(), description="Ids that are always polled, even if they are not discovered."
     )
     include: tuple[PatternField, ...] = Field(
-        default=(), description="Patterns: only those whose name matches one of them, in any part, are discovered."
+        default=(),
+        description="Patterns: only resources with a name that one of them matches, in any part, are discovered.",
     )
     exclude: tuple[PatternField, ...] = Field(
-        default=(), description="Patterns: those whose name matches one of them, in any part, are not discovered."
+        default=(),
+        description="Patterns: resources with a name that one of them matches, in any part, are not discovered.",
     )
 
 
@@ -88,12 +90,12 @@ class ScriptsSettings(DiscoveredSettings):
 
     read: Literal["get", "update"] = Field(
         default="get",
-        description="How scripts are read: get (GET), or update (the documented POST, with an empty body).",
+        description="How scripts are read: get (a GET), or update (the documented POST, with an empty body).",
     )
     monthly_budget_dollars: Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]] = Field(
         default_factory=dict,
-        description="A script's name or id, and its budget for a month: of each script of the name, where several have "
-        "it. An id stays when the script is renamed.",
+        description="The budget of a month, by the name or the id of the script. A name applies to every script that "
+        "has it.",
     )
 
 
@@ -101,7 +103,7 @@ class ShieldZonesSettings(DiscoveredSettings):
     """Which shield zones are polled; their names are those of their pull zones."""
 
     rate_limits: bool = Field(
-        default=True, description="Find the rate limits of each zone, if the platform lists them."
+        default=True, description="Discover the rate limits of each zone, if the platform lists them."
     )
 
 
@@ -109,14 +111,14 @@ class RateLimitSettings(Section):
     """One rate limit that is polled."""
 
     id: Identifier = Field(description="The rate limit's id.")
-    name: str = Field(default="", description="Its name, which is a label of its metrics.")
-    shield_zone_id: Identifier | None = Field(default=None, description="The shield zone that it belongs to.")
+    name: str = Field(default="", description="The rate limit's name, which is a label of its metrics.")
+    shield_zone_id: Identifier | None = Field(default=None, description="The id of its shield zone.")
 
 
 class AccessListSettings(Section):
     """One custom access list that is polled."""
 
-    shield_zone_id: Identifier = Field(description="The id of the shield zone that it belongs to.")
+    shield_zone_id: Identifier = Field(description="The id of its shield zone.")
     id: Identifier = Field(description="The access list's id.")
 
 
@@ -132,7 +134,7 @@ class ImageSettings(Section):
     registry_id: Text = Field(description="The registry: dockerhub, github or its number.")
     namespace: Text = Field(description="The image's namespace.")
     name: Text = Field(description="The image's name.")
-    watch_tags: tuple[Text, ...] = Field(default=(), description="Tags whose presence is exposed, one series each.")
+    watch_tags: tuple[Text, ...] = Field(default=(), description="Tags whose presence is a metric.")
 
 
 def _parse_auth(value: object) -> object:
@@ -167,7 +169,9 @@ class AccountSettings(Section):
     access_lists: tuple[AccessListSettings, ...] = ()
     waf_custom_rules: tuple[WafCustomRuleSettings, ...] = ()
     images: tuple[ImageSettings, ...] = ()
-    searches: tuple[Text, ...] = Field(default=(), description="Searches whose number of results is a metric.")
+    searches: tuple[Text, ...] = Field(
+        default=(), description="Search texts; the number of results of each is a metric."
+    )
 
     def credential(self) -> SecretStr:
         """Return the current key; raises SecretFileError if its file cannot be used."""

@@ -38,4 +38,4 @@ class TargetLabelsSettings(Section):
     """Labels of the targets whose names match a pattern."""
 
     match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
-    labels: Labels = Field(description="Their labels; if several entries give a label, the first applies.")
+    labels: Labels = Field(description="The targets' labels; if several entries set the same label, the first applies.")

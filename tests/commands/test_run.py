@@ -108,4 +108,4 @@ def test_every_flag_of_the_settings_is_in_the_help_of_run_which_others_name() ->
     assert "--api-key " not in whole
     shown = invoke("backfill", "--help", environ={"COLUMNS": "80"}).out
     assert len(shown.splitlines()) <= 50
-    assert "\n`edge-exporter run --help` lists the other flags" in shown
+    assert "\nThis command also takes the other flags of `edge-exporter run --help`." in shown

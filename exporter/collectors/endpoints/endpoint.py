@@ -159,7 +159,9 @@ class EndpointMetric(Section):
     info: Mapping[LabelName, LabelExpression] = Field(
         default_factory=dict, description="An info metric: the name of each label and its expression; the value is 1."
     )
-    label: LabelName | None = Field(default=None, description="A label; its values are the keys of the object.")
+    label: LabelName | None = Field(
+        default=None, description="The name of a label, whose values are the keys of the object."
+    )
     scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")
 
     @property

@@ -8,27 +8,26 @@ import click
 
 from exporter.commands.call.subcommands import CALLABLE, command_of
 
-_HELP = """Carry out one documented operation, and print what it answers as JSON.
+_HELP = """Carry out one documented operation, and print the answer as JSON.
 
-The parameters are those of the interface, as options: `edge-exporter call OPERATION --help` lists them. A secret's
-value is taken from a file (--Secret=FILE) or standard input (--Secret=-), without the line break at its end, and
-never from an argument. An operation that changes something is sent only with --yes; without it, the command prints
-what it would send.
+The parameters of an operation are options: `edge-exporter call OPERATION --help` lists them. The value of a secret is
+read from a file (--Secret=FILE) or standard input (--Secret=-), without the line break at its end. An operation that
+changes something is sent only with --yes; without it, the command prints what it would send.
 
 \b
   edge-exporter call dns_statistics --id=101 --dateFrom=2026-02-01 --dateTo=2026-02-08
   edge-exporter call script_add_secret --id=7 --Name=TOKEN --Secret=token.txt --yes
   edge-exporter call sql 'SELECT count(*) FROM orders' --database orders
 
-The statements of `sql` go in one request, and each gives its columns and rows, or its own error.
+`sql` sends its statements in one request, and prints the columns and rows, or the error, of each.
 
 The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys are in variables or files.
 A database is one of the file, or the one that PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name.
 
 Exit codes: 0 the platform did it; 1 the platform refused or failed, or a statement did; 2 misuse, a wrong
 configuration, or a change without --yes, and nothing was sent; 3 the platform was not reached, or gave no answer in
-time; 4 not authorised: the key is refused, may not do this, or is unreadable; 5 there is no such thing; 6 the platform
-limits the rate (429).
+time; 4 not authorised: the key is refused, may not do this, or is unreadable; 5 not found; 6 the platform limits the
+rate (429).
 """
 
 command = click.Group(

@@ -21,11 +21,11 @@ def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str
     """Validate the configuration, then try every credential and every target once.
 
     It polls as the daemon would, within the budget of each account: ten thousand targets at ten requests a second
-    take a quarter of an hour. A state database is connected to, and not changed. What the platform has none of, such as
-    a feature that the plan lacks, is not a fault. Nor is a budget that is too small for the intervals: the daemon then
-    polls less often, and a line below the account's table says by how much.
+    take a quarter of an hour. It connects to a state database, and changes nothing there. A feature that the plan lacks
+    is not a fault. A budget that is too small for the intervals is not one either: the daemon then polls less often,
+    and a line below the account's table says by how much.
 
-    Exit codes: 0 all is well; 1 something is wrong: a target or a credential, and the table says which, or the
-    configuration, and standard error says where; 2 a flag does not exist.
+    Exit codes: 0 all is well; 1 a target or a credential fails (see the table), or the configuration is wrong (see
+    standard error); 2 an unknown flag.
     """
     check(config, flags, offline=offline, is_json=form == "json")
