@@ -112,13 +112,13 @@ class RateLimitSettings(Section):
 
     id: Identifier = Field(description="The rate limit's id.")
     name: str = Field(default="", description="The rate limit's name, which is a label of its metrics.")
-    shield_zone_id: Identifier | None = Field(default=None, description="The id of its shield zone.")
+    shield_zone_id: Identifier | None = Field(default=None, description="The shield zone's id.")
 
 
 class AccessListSettings(Section):
     """One custom access list that is polled."""
 
-    shield_zone_id: Identifier = Field(description="The id of its shield zone.")
+    shield_zone_id: Identifier = Field(description="The shield zone's id.")
     id: Identifier = Field(description="The access list's id.")
 
 
