@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.label_values import label_value
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source
-from exporter.platform.errors import PlatformError, WrongShape
+from exporter.platform.errors import NotAvailable, PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Request
 from exporter.platform.wire import UNKNOWN, known
 from exporter.targets.registry import Registry
@@ -54,6 +54,7 @@ class Outcome(NamedTuple):
         error: the failure. Usually there are no families then; those that exist are exposed.
         chart: the counts of the last days for the status page, oldest first; empty without a chart.
         is_mismatched: whether the total of the window is not the sum of the days in the same answer.
+        note: why a poll that succeeded has no families; empty if that needs no word.
     """
 
     target: Target
@@ -62,6 +63,7 @@ class Outcome(NamedTuple):
     error: PlatformError | None = None
     chart: tuple[float, ...] = ()
     is_mismatched: bool = False
+    note: str = ""
 
 
 class PollResult(NamedTuple):
@@ -144,9 +146,14 @@ class Collector:
         raise NotImplementedError
 
     async def result(self, context: Context, target: Target) -> PollResult:
-        """Poll a target once, as the daemon does. An error of the platform is part of the result."""
+        """Poll a target once, as the daemon does.
+
+        An error of the platform is part of the result. That it has no such resource for a target is no error.
+        """
         try:
             return await self.poll(context, target)
+        except NotAvailable as absence:
+            return PollResult((Outcome(target, note=str(absence)),))
         except PlatformError as error:
             return failed(target, error)
 

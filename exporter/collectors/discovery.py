@@ -144,9 +144,11 @@ async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneLi
 
 
 async def _search(context: Context, faults: list[PlatformError]) -> Answer[SearchListing] | None:
-    """Search for all resources. An error that ended the search early is a fault, too."""
+    """Search for all resources; None without a search. An error that ended the search early is a fault, too."""
     try:
         answer = await global_search.everything(context.caller)
+    except NotAvailable:
+        return None
     except PlatformError as fault:
         faults.append(fault)
         return None

@@ -138,8 +138,8 @@ class Store:
 
     wall: Callable[[], float]
     monotonic: Callable[[], float]
-    lifetime: Callable[[str, Target], float] = lambda _collector, _target: 0.0
-    remembered: Callable[[str, Target], float] = lambda _collector, _target: 0.0
+    lifetime: Callable[[str, Target], float]
+    remembered: Callable[[str, Target], float]
     has_changed: asyncio.Event = field(default_factory=asyncio.Event)
     gone: set[TargetKey] = field(default_factory=set)
     _statuses: dict[PollKey, Status] = field(default_factory=dict)
@@ -152,10 +152,8 @@ class Store:
         self,
         collector: str,
         outcome: Outcome,
-        lifetime: float,
         *,
         duration: float,
-        note: str = "",
         left_out: Mapping[str, int] = NOTHING_LEFT_OUT,
     ) -> None:
         """Record a poll that succeeded: its families replace all platform families of the target.
@@ -163,48 +161,34 @@ class Store:
         Args:
             collector: the collector's name.
             outcome: the result of the poll, with the families that the ledger has counted.
-            lifetime: seconds for which the values are valid.
             duration: seconds that the poll took.
-            note: why a target that is up has no series.
             left_out: family → how many label values the bound leaves out.
         """
         status = self._ensure_status(collector, outcome.target)
         status.left_out = left_out or NOTHING_LEFT_OUT
         now = self.wall()
         status.since = 0.0
-        status.up, status.reason, status.message = True, "", note
+        status.up, status.reason, status.message = True, "", outcome.note
         status.success, status.polled, status.duration = now, now, duration
         status.chart = _packed(outcome.chart)
         status.is_mismatched = outcome.is_mismatched
-        self._serve(status, outcome.families, lifetime)
+        self._serve(status, outcome.families)
 
-    def fail(
-        self,
-        collector: str,
-        outcome: Outcome,
-        lifetime: float,
-        reason: str,
-        message: str,
-        *,
-        duration: float,
-    ) -> None:
+    def fail(self, collector: str, outcome: Outcome, *, duration: float) -> None:
         """Record a failed poll; the families of its target stay until they expire, unless the outcome has new ones.
 
         Args:
             collector: the collector's name.
-            outcome: the result of the poll.
-            lifetime: seconds after the last success for which its values are valid, if that is longer than before.
-            reason: one word for what went wrong.
-            message: what went wrong in words.
+            outcome: the result of the poll, with its error.
             duration: seconds that the poll took.
         """
-        status = self._ensure_status(collector, outcome.target)
+        status, error = self._ensure_status(collector, outcome.target), outcome.error
         if not status.since:
-            status.since, status.expires = self.wall(), max(status.expires, status.valid_from + lifetime)
-        status.up, status.reason, status.message = False, reason, message
+            status.since, status.expires = self.wall(), self._deadline(status)
+        status.up, status.reason, status.message = False, "" if error is None else error.reason, str(error)
         status.polled, status.duration = self.wall(), duration
         if outcome.families:
-            self._serve(status, outcome.families, lifetime)
+            self._serve(status, outcome.families)
         else:
             self.change(status.key, status.health())
 
@@ -244,14 +228,18 @@ class Store:
         status.target = target
         return status
 
-    def _serve(self, status: Status, families: tuple[Family, ...], lifetime: float) -> None:
-        """Replace the families of a target, which are valid for so many seconds."""
+    def _serve(self, status: Status, families: tuple[Family, ...]) -> None:
+        """Replace the families of a target."""
         self.change(status.key, (*families, *status.health()), status.families)
         # Targets of a kind mostly have the same families, and share one set of names.
         names = frozenset(family.info.name for family in families)
         status.families = self._names.setdefault(names, names)
         status.valid_from = self.monotonic()
-        status.expires = status.valid_from + lifetime
+        status.expires = status.valid_from + self.lifetime(status.collector, status.target)
+
+    def _deadline(self, status: Status) -> float:
+        """Return when values expire: later than at first if the interval has become longer since."""
+        return max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
 
     def clear(self, collector: str, target: Target) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
@@ -283,7 +271,7 @@ class Store:
             if not status.families or status.expires > now:
                 continue
             if not status.since:
-                status.expires = max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
+                status.expires = self._deadline(status)
             if status.expires <= now:
                 status.since, status.up = status.since or self.wall(), False
                 self.change(status.key, status.health(), status.families)

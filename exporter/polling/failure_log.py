@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from exporter.log import logger
+from exporter.platform.errors import PlatformError
 
 # For each account and reason, this many targets are named between two sums; the others are only counted.
 MOST_NAMED = 20
@@ -35,17 +36,17 @@ class FailureLog:
         if self._counts[kind] <= MOST_NAMED:
             self._log.info("target recovered", **facts)
 
-    def lists(self, collector: str, account: str, failure: tuple[str, str] | None) -> None:
-        """Log the failure of a list for an account that another shard owns: no series of this shard shows it.
+    def note_list(self, collector: str, account: str, error: PlatformError | None) -> None:
+        """Log once that a list fails for an account that another shard owns: no series of this shard shows it.
 
-        `failure` is the reason as one word, and the message; None for a success.
+        `error` is None for a list that succeeds, which ends the failure.
         """
         mark = (collector, account)
-        if failure is None:
+        if error is None:
             self._lost.discard(mark)
         elif mark not in self._lost:
             self._lost.add(mark)
-            facts = {"collector": collector, "account": account, "reason": failure[0], "error": failure[1]}
+            facts = {"collector": collector, "account": account, "reason": error.reason, "error": str(error)}
             self._log.warning("list of an account fails", **facts)
 
     def sum_up(self) -> None:

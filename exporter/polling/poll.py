@@ -1,7 +1,6 @@
 """Polls a target that is due: makes the calls, measures the answer, records the counters, and publishes."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -11,11 +10,11 @@ from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, failed
-from exporter.counters.ledger import Ledger, PollRecord
+from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.exposition.store import GONE, Store
 from exporter.label_values import limit_label_values
 from exporter.log import logger
-from exporter.platform.errors import NotAvailable, NotFound, PlatformError
+from exporter.platform.errors import NotFound, PlatformError
 from exporter.polling import ticks
 from exporter.polling.failure_log import FailureLog
 from exporter.polling.schedule import TICK_SECONDS, RunningPoll, Schedule
@@ -90,24 +89,15 @@ class Poller:
         began = self.clocks.monotonic()
         try:
             polled = await self._fetch(due)
-            if due.plan.collector.supplies_names and self.schedule.is_in_force(due):
-                self.schedule.discovered(due.target.account, polled.error or polled.unnamed)
         except Exception as error:  # noqa: BLE001 - the boundary of a poll
             polled = failed(due.target, self._broken(due, due.target, error))
         finally:
             self.schedule.answered(due)
             self._begin(due.target.client_name)
-        name, seconds = due.plan.collector.name, self.clocks.monotonic() - began
-        self.schedule.durations[name] = seconds
-        self.telemetry.duration.labels(name).set(seconds)
-        self._note(due, polled)
+        seconds = self.clocks.monotonic() - began
+        self._note(due, polled, seconds)
         now = polled.date or self.clocks.utc()
-        ending = [self._end(due, outcome, now, seconds) for outcome in polled.outcomes]
-        if len(ending) == 1:
-            # Most polls are of one target, which needs no task of its own.
-            await ending[0]
-        else:
-            await asyncio.gather(*ending)
+        await asyncio.gather(*(self._end(due, outcome, now, seconds) for outcome in polled.outcomes))
 
     async def _fetch(self, due: RunningPoll) -> PollResult:
         """Make the calls of a poll, and measure the answer; an error of the platform is part of the result."""
@@ -135,70 +125,75 @@ class Poller:
         await asyncio.sleep(0)
         await self.tick()
 
+    def _note(self, due: RunningPoll, polled: PollResult, seconds: float) -> None:
+        """Record in the schedule how a poll has ended; a failed one is repeated soon.
+
+        Failures that no series shows are logged here: of names, and of a list for an account of another shard.
+        """
+        collector, target, fault = due.plan.collector, due.target, polled.error or polled.unnamed
+        self.schedule.durations[collector.name] = seconds
+        self.telemetry.duration.labels(collector.name).set(seconds)
+        if not self.schedule.is_in_force(due):
+            return
+        if collector.supplies_names:
+            self.schedule.discovered(target.account, fault)
+        if fault is None:
+            self.schedule.succeeded(PollKey(target.key, collector.name))
+        else:
+            self.schedule.failed(collector, target, fault)
+        is_own = target.key in self.registry.by_key
+        if collector.discovers or not is_own:
+            # Of a target of this shard, a series shows the error of the poll itself.
+            self.failures.note_list(collector.name, target.account, polled.unnamed if is_own else fault)
+
     async def _end(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Count a poll's outcome for one target, and publish it; what is not in force any more is dropped."""
-        error = outcome.error
+        collector, target, counted = due.plan.collector, outcome.target, Counters()
         try:
-            if error is None and self._is_in_force(due, outcome.target):
-                await self._count(due, outcome, now, seconds)
+            if outcome.error is None and self._is_in_force(due, target):
+                counted = await self._count(due, outcome, now)
+            # A reload may have come while the commit was awaited.
+            if self._is_in_force(due, target):
+                self._publish(collector, outcome, counted, seconds)
         except Exception as fault:  # noqa: BLE001 - the boundary of a target
-            error = self._broken(due, outcome.target, fault)
-        if error is None or not self._is_in_force(due, outcome.target):
-            return
-        if isinstance(error, NotAvailable):
-            self._publish_absence(due.plan.collector, outcome.target, error, seconds)
-        else:
-            self._fail(due.plan.collector, outcome, error, seconds)
+            broken = Outcome(target, error=self._broken(due, target, fault))
+            if self._is_in_force(due, target):
+                self._publish(collector, broken, Counters(), seconds)
 
-    async def _count(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
-        """Count the answer of a target, and publish it when its counters are committed."""
-        collector, target, limit = due.plan.collector, outcome.target, self.max_label_values
-        if collector.owns_target:
+    async def _count(self, due: RunningPoll, outcome: Outcome, now: datetime) -> Counters:
+        """Count the answer of a target, and return its counters when they are committed."""
+        target, address = outcome.target, due.account.client.base_url
+        if due.plan.collector.owns_target:
             # At once: what another collector's poll waits for may be committed first.
             self.store.gone.discard(target.key)
-        key, address = PollKey(target.key, collector.name), due.account.client.base_url
-        entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, limit)
-        counters, without_place, corrections = await self.ledger.record(entry)
-        for family, number in corrections.items():
+        key = PollKey(target.key, due.plan.collector.name)
+        entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, self.max_label_values)
+        counted = await self.ledger.record(entry)
+        for family, number in counted.corrections.items():
             self.telemetry.corrections.labels(family).inc(number)
-        gauges, left_out = limit_label_values(outcome.families, limit)
-        if self._is_in_force(due, target):
-            counted = outcome._replace(families=(*gauges, *counters))
-            self._publish(collector, counted, seconds, {**left_out, **without_place})
+        return counted
 
-    def _publish(self, collector: Collector, outcome: Outcome, seconds: float, left_out: Mapping[str, int]) -> None:
-        """Publish a success."""
-        name, target = collector.name, outcome.target
-        key, lifetime = PollKey(target.key, name), self.schedule.lifetime(name, target)
-        if target.key in self.store.gone:
+    def _publish(self, collector: Collector, outcome: Outcome, counted: Counters, seconds: float) -> None:
+        """Publish an outcome and its counters; after a failure, families of earlier polls stay until they expire."""
+        name, target, error = collector.name, outcome.target, outcome.error
+        status = self.store.find(PollKey(target.key, name))
+        facts = {"collector": name, "account": target.account, "target": target.key.label, "name": target.name}
+        if error is not None:
+            # Its values may have expired since a poll that succeeded.
+            if status is None or status.up or not status.reason:
+                self.failures.fails(facts, error.reason, str(error))
+            self.store.fail(name, outcome, duration=seconds)
+            if isinstance(error, NotFound):
+                self._clear(collector, target)
+        elif target.key in self.store.gone:
             # Another collector's call has shown that this resource no longer exists: nothing is published.
-            self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=GONE)
-            return
-        status = self.store.find(key)
-        if status is not None and not status.up:
-            self.failures.recovers(_facts(name, target))
-        self.store.publish(name, outcome, lifetime, duration=seconds, left_out=left_out)
-
-    def _publish_absence(self, collector: Collector, target: Target, error: NotAvailable, seconds: float) -> None:
-        """Publish that a zone does not have a resource: an answer without samples, which is logged once."""
-        name = collector.name
-        status = self.store.find(PollKey(target.key, name))
-        if status is None or status.message != str(error):
-            self._log.info("not available", **_facts(name, target), error_key=error.error_key)
-        lifetime = self.schedule.lifetime(name, target)
-        self.store.publish(name, Outcome(target), lifetime, duration=seconds, note=str(error))
-
-    def _fail(self, collector: Collector, outcome: Outcome, error: PlatformError, seconds: float) -> None:
-        """Publish a failure; families of earlier polls stay until they expire, unless the outcome has some."""
-        name, target = collector.name, outcome.target
-        facts, lifetime = _facts(name, target), self.schedule.lifetime(name, target)
-        status = self.store.find(PollKey(target.key, name))
-        # Its values may have expired since a poll that succeeded.
-        if status is None or status.up or not status.reason:
-            self.failures.fails(facts, error.reason, str(error))
-        self.store.fail(name, outcome, lifetime, error.reason, str(error), duration=seconds)
-        if isinstance(error, NotFound):
-            self._clear(collector, target)
+            self.store.publish(name, Outcome(target, note=GONE), duration=seconds)
+        else:
+            if status is not None and not status.up:
+                self.failures.recovers(facts)
+            gauges, left_out = limit_label_values(outcome.families, self.max_label_values)
+            limited = outcome._replace(families=(*gauges, *counted.families))
+            self.store.publish(name, limited, duration=seconds, left_out={**left_out, **counted.left_out})
 
     def _clear(self, collector: Collector, target: Target) -> None:
         """Clear the values of a target that was not found; if the collector owns it, those of all collectors."""
@@ -211,12 +206,12 @@ class Poller:
 
     def _is_in_force(self, due: RunningPoll, target: Target) -> bool:
         """Return whether the plan and account of a poll are still those in use, and the target is polled as before."""
-        polled = self.registry.by_key.get(target.key)
         if not self.schedule.is_in_force(due):
             return False
         if target != due.target:
             # An answer of a list contains targets that are not listed yet, and some that other shards poll.
             return self.registry.admits(target)
+        polled = self.registry.by_key.get(target.key)
         return polled is not None and polled.is_polled_as(due.target)
 
     def _broken(self, due: RunningPoll, target: Target, error: Exception) -> PlatformError:
@@ -224,27 +219,3 @@ class Poller:
         facts = {"collector": due.plan.collector.name, "target": target.key.label, "error": repr(error)}
         self._log.error("poll broke", **facts, exc_info=error)
         return PlatformError(f"internal error: {type(error).__name__}")
-
-    def _note(self, due: RunningPoll, polled: PollResult) -> None:
-        """Record in the schedule whether a poll succeeded; a failed one is repeated soon.
-
-        Failures that no series shows are logged here: of names, and of a list for an account of another shard.
-        """
-        collector, target = due.plan.collector, due.target
-        if not self.schedule.is_in_force(due):
-            return
-        fault = polled.error or polled.unnamed
-        if fault is None:
-            self.schedule.succeeded(PollKey(target.key, collector.name))
-        elif not isinstance(fault, NotAvailable):
-            self.schedule.failed(collector, target, fault)
-        is_own = target.key in self.registry.by_key
-        if collector.discovers or not is_own:
-            # Of a target of this shard, a series shows the error of the poll itself.
-            unseen = polled.unnamed if is_own else polled.unnamed or polled.error
-            failure = None if unseen is None else (unseen.reason, str(unseen))
-            self.failures.lists(collector.name, target.account, failure)
-
-
-def _facts(collector: str, target: Target) -> dict[str, str]:
-    return {"collector": collector, "account": target.account, "target": target.key.label, "name": target.name}

@@ -116,7 +116,7 @@ def some(setup: ViewSetup) -> None:
     setup.turn(5)
     served = Family(TARGET_UP, (Sample(("main", STATISTICS, "dns_zone/200", ""), 1.0),))
     outcome = Outcome(zone(200, "prod-api.example"), (served,))
-    setup.store.publish(STATISTICS, outcome, 600.0, duration=0.1)
+    setup.store.publish(STATISTICS, outcome, duration=0.1)
     setup.fail(zone(200, "prod-api.example"), reason="rate_limited", message="the platform answered 429")
 
 

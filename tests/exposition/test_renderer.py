@@ -48,13 +48,13 @@ class RendererSetup:
     store: Store
     clock: Clock
 
-    def publish(self, number: int, turn: int, parts: int = 2, lifetime: float = 900.0) -> None:
+    def publish(self, number: int, turn: int, parts: int = 2) -> None:
         """Publish a poll of a zone, with the turn in every sample."""
         target = Target("main", "dns_zone", str(number))
         families = tuple(
             Family(info, tuple(Sample((target.id, str(part)), float(turn)) for part in range(parts))) for info in INFOS
         )
-        self.store.publish(COLLECTOR, Outcome(target, families), lifetime, duration=0.1)
+        self.store.publish(COLLECTOR, Outcome(target, families), duration=0.1)
 
     def text(self) -> str:
         """Return the text of the current generation."""
@@ -69,7 +69,7 @@ class RendererSetup:
 async def rendering() -> AsyncIterator[RendererSetup]:
     """Return a renderer after its start phase, which has rendered and may render again."""
     clock = Clock()
-    store = Store(lambda: 1_770_000_000.0, clock)
+    store = Store(lambda: 1_770_000_000.0, clock, lambda *_: 900.0, lambda *_: 0.0)
     telemetry = Telemetry(CollectorRegistry(), "test")
     exposition = Exposition(telemetry.registry)
     exposition.declare((*INFOS, *HEALTH))
@@ -115,9 +115,9 @@ async def test_a_generation_is_rendered_when_something_changed_or_its_own_metric
 
 async def test_stale_series_go_without_any_poll() -> None:
     async with rendering() as setup:
-        setup.publish(101, 1, lifetime=60.0)
+        setup.publish(101, 1)
         await setup.renderer.render()
-        setup.clock.now += 60
+        setup.clock.now += 900
         await setup.renderer.step()
         assert "edge_poll_0{" not in setup.text()
         assert (
@@ -131,7 +131,7 @@ async def test_its_own_metrics_say_how_long_it_took_and_how_many_series_there_ar
         target = Target("main", "dns_zone", "101")
         setup.publish(101, 1, parts=4)
         outcome = Outcome(target, (Family(INFOS[0], (Sample(("101", "a"), 1.0),)),))
-        setup.store.publish("dns_statistics", outcome, 900.0, duration=0.1, left_out={"edge_poll_0": 3})
+        setup.store.publish("dns_statistics", outcome, duration=0.1, left_out={"edge_poll_0": 3})
         setup.clock.step = 1.5
         await setup.renderer.render()
         setup.clock.step = 0.0

@@ -7,6 +7,7 @@ import pytest
 from exporter.collectors.collector import Outcome
 from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
+from exporter.platform.errors import Deadline
 from exporter.targets.target import Target
 from tests.turned_clock import TurnedClock
 
@@ -21,16 +22,18 @@ class StoreSetup:
     def __init__(self) -> None:
         self.wall, self.monotonic, self.lifetime = TurnedClock(START), TurnedClock(100.0), 0.0
         self.expired: list[list[str]] = []
-        self.store = Store(self.wall, self.monotonic, lambda *_: self.lifetime)
+        self.store = Store(self.wall, self.monotonic, lambda *_: self.lifetime, lambda *_: 0.0)
 
     def _succeed(self, target: Target, lifetime: float, values: tuple[float, ...] = (5.0,)) -> None:
         outcome = Outcome(target, tuple(Family(QUERIES, (Sample((target.id,), value),)) for value in values))
-        self.store.publish("dns_statistics", outcome, lifetime, duration=0.1)
+        self.lifetime, kept = lifetime, self.lifetime
+        self.store.publish("dns_statistics", outcome, duration=0.1)
+        self.lifetime = kept
 
     def _fail(self, families: tuple[Family, ...] = ()) -> None:
-        lifetime = self.lifetime or 900.0
-        outcome = Outcome(ZONE, families)
-        self.store.fail("dns_statistics", outcome, lifetime, "timeout", "in words", duration=0.1)
+        self.lifetime, kept = self.lifetime or 900.0, self.lifetime
+        self.store.fail("dns_statistics", Outcome(ZONE, families, error=Deadline("in words")), duration=0.1)
+        self.lifetime = kept
 
     def _expire(self) -> None:
         served = [status for _, status in self.store.statuses() if status.served]
@@ -119,7 +122,7 @@ def test_statuses_have_the_order_of_account_kind_and_number_also_while_targets_g
     store = StoreSetup().store
     for key in ("b dns_zone 1", "a script 2", "a dns_zone 10", "a dns_zone 9"):
         account, kind, number = key.split()
-        store.publish("dns_statistics", Outcome(Target(account, kind, number)), 900.0, duration=0.1)
+        store.publish("dns_statistics", Outcome(Target(account, kind, number)), duration=0.1)
     ordered = ["a dns_zone/9", "a dns_zone/10", "a script/2", "b dns_zone/1"]
     for left in (ordered, ordered[1:]):
         assert [f"{key.target.account} {key.target.label}" for key, _ in store.statuses()] == left

@@ -49,7 +49,7 @@ def publish_poll(setup: ViewSetup, number: int, parts: int, total: float) -> Non
     samples = tuple(Sample((*labels, str(part)), number * 7919.0 + part) for part in range(parts))
     counter = Family(TOTAL, (Sample(labels, total),))
     outcome = Outcome(zone(number), (Family(PARTS, samples), counter))
-    setup.store.publish(STATISTICS, outcome, 900.0, duration=0.1)
+    setup.store.publish(STATISTICS, outcome, duration=0.1)
 
 
 @asynccontextmanager

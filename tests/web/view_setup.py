@@ -20,6 +20,7 @@ from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, Store
+from exporter.platform.errors import PlatformError
 from exporter.polling.pace import Account, Plan
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
@@ -39,6 +40,15 @@ from tests.turned_clock import TurnedClock
 STATISTICS = "dns_statistics"
 SCANS = "dns_record_scans"
 BUDGET = {"requests_per_second": 10, "max_in_flight": 4}
+
+
+def failure(reason: str, message: str) -> PlatformError:
+    """Return a failure with any reason."""
+
+    class Failed(PlatformError, reason=reason):
+        """A failure of this reason."""
+
+    return Failed(message)
 
 
 def zone(number: int, name: str = "", account: str = "main") -> Target:
@@ -167,13 +177,12 @@ class ViewSetup:
         note: str = "",
     ) -> None:
         """Record a successful poll, with a chart or a note."""
-        outcome = Outcome(target)._replace(chart=tuple(chart))
-        self.store.publish(collector, outcome, 60.0, duration=took, note=note)
+        self.store.publish(collector, Outcome(target, chart=tuple(chart), note=note), duration=took)
 
     def fail(self, target: Target, collector: str = STATISTICS, reason: str = "server_error", **more: str) -> None:
         """Record a failed poll."""
         message = more.get("message", "it broke")
-        self.store.fail(collector, Outcome(target), 60.0, reason, message, duration=0.2)
+        self.store.fail(collector, Outcome(target, error=failure(reason, message)), duration=0.2)
 
     def turn(self, seconds: float) -> None:
         """Advance the clocks."""
@@ -193,7 +202,7 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
         name: Account.of(client_of(settings, AccountObserver(telemetry, name, clock), 1, clocks))
         for name in accounts or ("main",)
     }
-    store = Store(wall, clock)
+    store = Store(wall, clock, lambda *_: 900.0, lambda *_: 0.0)
     exposition = Exposition(telemetry.registry)
     exposition.declare([*families(), *HEALTH])
     renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))

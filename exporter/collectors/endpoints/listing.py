@@ -10,7 +10,7 @@ from exporter.collectors.collector import Collector, Context, Outcome, PollResul
 from exporter.collectors.endpoints.endpoint import LONGEST_ID, Endpoint, TargetList
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.platform.api.document import Document
-from exporter.platform.errors import PlatformError, WrongShape
+from exporter.platform.errors import NotAvailable, PlatformError, WrongShape
 from exporter.platform.operation import Operation, Request
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
@@ -103,6 +103,8 @@ class EndpointListCollector(Collector):
                     # Without a new item, the list has ended only if the page is empty and announces no other.
                     found.is_complete = found.is_complete and not has_more and not items
                     break
+        except NotAvailable:
+            raise
         except PlatformError as fault:
             error, found.is_complete = fault, False
         if found.resources or error is None:

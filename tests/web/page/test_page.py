@@ -98,7 +98,7 @@ def linked(setup: ViewSetup) -> None:
     labels = ("main", "102", "<b>")
     family = Family(QUERIES, (Sample(labels, 12345.0),))
     outcome = Outcome(zone(102, "<b>"), (family,), chart=(0.0, 900.0, 1800.0, 400.0))
-    setup.store.publish(STATISTICS, outcome, 900.0, duration=0.1)
+    setup.store.publish(STATISTICS, outcome, duration=0.1)
     setup.turn(30)
     setup.fail(zone(102, account="other"))
 
