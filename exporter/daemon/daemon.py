@@ -197,10 +197,15 @@ class Daemon:
 
     async def _work(self, shard: Shard, storage: Storage) -> None:
         """Begin to work for a shard, or as a spare, and serve it."""
-        self.work = Work(self.settings, shard, storage, self.telemetry, self.machine, process=self._process)
-        await self.work.start()
+        work = Work(self.settings, shard, storage, self.telemetry, self.machine, process=self._process)
+        try:
+            await work.start()
+        except BaseException:
+            # It frees its shard, which the next round, or another exporter, may take.
+            await work.stop()
+            raise
+        self.work, self._parts = work, work.parts
         self._leave_room()
-        self._parts = self.work.parts
 
     async def stop(self) -> None:
         """Stop polling and serving, and commit the counters."""

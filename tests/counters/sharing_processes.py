@@ -5,6 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.counters.exporter_process import Exporter
 from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
@@ -24,6 +25,16 @@ class SharingProcesses:
         self.url = url
         self._folder = folder
 
+    def settings(self, **shard: int | str) -> dict[str, Any]:
+        """Return the settings of an exporter that polls every second, without its state."""
+        return {
+            "accounts": [account_at(self.sandboxed.sandbox.url)],
+            "web": {"listen": "127.0.0.1:0"},
+            "shard": shard or {"index": 0, "total": 1},
+            "collectors": {"dns_statistics": {"interval": "1s"}},
+            "log": {"format": "json"},
+        }
+
     @asynccontextmanager
     async def exporter(
         self,
@@ -34,14 +45,7 @@ class SharingProcesses:
         **shard: int | str,
     ) -> AsyncIterator[Exporter]:
         """Start a process that polls every second; `url` is another way to the database."""
-        settings = {
-            "accounts": [account_at(self.sandboxed.sandbox.url)],
-            "web": {"listen": "127.0.0.1:0"},
-            "state": {"url_file": "url", "lease": lease},
-            "shard": shard or {"index": 0, "total": 1},
-            "collectors": {"dns_statistics": {"interval": "1s"}},
-            "log": {"format": "json"},
-        }
+        settings = self.settings(**shard) | {"state": {"url_file": "url", "lease": lease}}
         exporter = await asyncio.to_thread(Exporter, settings, self._folder / name, database=url or self.url)
         try:
             yield exporter

@@ -4,14 +4,22 @@ import asyncio
 import signal
 import urllib.request
 from collections.abc import AsyncIterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
+from exporter.blocking import one_thread
+from exporter.daemon.daemon import Daemon
+from exporter.daemon.machine import Machine
+from exporter.settings.model import Settings
+from exporter.wiring.state_storage import postgres_storage
+from tests import waiting
 from tests.counters.chaos import FAULTS, chaos
 from tests.counters.exporter_process import Exporter
 from tests.counters.sharing_processes import (
@@ -115,6 +123,33 @@ async def test_a_process_of_another_total_waits_and_is_ready_until_the_last_of_t
             sharing.sandboxed.faults.clear()
             assert await asyncio.to_thread(old.end) == 0
             await until_all(new, newer)
+
+
+async def test_a_process_that_cannot_begin_to_work_frees_its_shard_and_takes_it_again(
+    sharing: SharingProcesses,
+) -> None:
+    refusals: list[str] = []
+
+    class Refusing(ThreadPoolExecutor):
+        def submit(self, *work: Any, **more: Any) -> Future[Any]:
+            if refusals:
+                raise RuntimeError(refusals.pop())
+            return super().submit(*work, **more)
+
+    configured = sharing.settings(index=0, total=1) | {"state": {"url": sharing.url, "lease": "5s"}}
+    settings = Settings.model_validate(configured)
+    machine = Machine(executors=lambda kind: Refusing(1) if kind == "renderer" else one_thread(kind))
+    holder = postgres_storage(settings)
+    assert await holder.claim() == 0
+    daemon = await Daemon.start(settings, lambda: settings, machine)
+    try:
+        assert daemon.spare() == "spare: 1 of 1 shards are held"
+        refusals.append("can't start new thread")
+        await holder.close()
+        await waiting.until(lambda: any(status.up for _, status in daemon.work.store.statuses()))
+        assert not refusals
+    finally:
+        await daemon.stop()
 
 
 async def test_the_password_is_seen_nowhere_and_a_process_that_ends_leaves_its_shard_to_the_next_at_once(
