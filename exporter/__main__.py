@@ -6,21 +6,21 @@ import re
 import signal
 import sys
 
-# Variables of libraries that are not meant for this program: they would end it, change it, or send its data
-# elsewhere. docs/configuration.md names the variables that are in force.
+# Environment variables that libraries read and that are removed here: they would crash the program, change what it
+# does, or send its data elsewhere. docs/configuration.md names the variables that are kept.
 _IGNORED = re.compile(
     "prometheus_multiproc_dir|PROMETHEUS_(MULTIPROC_DIR|DISABLE_CREATED_SERIES|LEGACY_NAME_VALIDATION)|PSYCOPG_.*"
     "|(OTEL|FASTAPI|UVICORN|STARLETTE|PYDANTIC)_.*|WEB_CONCURRENCY|FORWARDED_ALLOW_IPS|UNICODE_VERSION|SSLKEYLOGFILE"
 )
-# Standard output is a file, and its disk is full or the file was removed.
+# Errors of a write to standard output that are no fault of the program: the disk is full, or it fails.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def main() -> None:
     """Run the command line."""
     if sys.argv[1:2] == ["run"]:
-        # As the first process of a container, a process without handlers ignores signals. Nothing is to be saved yet,
-        # and a reload follows the start.
+        # The first process of a container ignores signals for which it has no handler. Until the daemon sets its own
+        # handlers, SIGTERM ends the process at once, because nothing has to be saved yet, and SIGHUP waits.
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     fill_closed_streams()
@@ -44,9 +44,9 @@ def main() -> None:
 
 
 def fill_closed_streams() -> None:
-    """Connect closed standard streams to the null device.
+    """Connect each closed standard stream to the null device.
 
-    Otherwise the next file or socket would get their numbers, and printed text would go there.
+    Otherwise the next file or socket that is opened would get the stream's number, and printed text would go there.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:

@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# A kind of call, which names its threads → a new executor for calls of that kind.
+# Creates an executor for calls of a kind. The argument is the name of the kind, which its threads have, too.
 Executors = Callable[[str], Executor]
 
 

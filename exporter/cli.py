@@ -11,16 +11,17 @@ from exporter.validation.configuration_errors import ConfigurationError
 
 INTERRUPTED = 130
 
-# A command's name, which is that of its module, and one sentence: help and completion need not load the module.
+# The name of each command, which is also the name of its module, and its help sentence. They are written here so that
+# help and completion do not import the modules.
 COMMANDS = {
     "run": "Run the daemon.",
-    "demo": "Run the exporter on a local platform, with nothing to configure.",
+    "demo": "Run the exporter with a simulated platform; nothing has to be configured.",
     "check": "Validate the configuration, then try every credential and target once.",
     "config": "Show the settings in force.",
     "explain": "Ask a running exporter why families have no series.",
-    "backfill": "Write history from the charts as OpenMetrics with timestamps.",
+    "backfill": "Write history from the platform's charts as OpenMetrics with timestamps.",
     "call": "Carry out one documented operation, and print the answer as JSON.",
-    "sandbox": "Serve the local platform alone.",
+    "sandbox": "Serve the simulated platform alone.",
     "metrics": "Print the reference of every metric.",
     "assets": "Write the dashboards, alert rules, runbooks or configuration files to a folder.",
 }
@@ -29,10 +30,11 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
 def load(name: str) -> click.Command:
-    """Import the module of a command, without garbage collections, and with Ctrl-C ending the process at once.
+    """Import the module of a command, and return the command.
 
-    Imported objects are never garbage, and searching them for garbage would take a fifth of the start. Python's own
-    handling of Ctrl-C can be lost during an import; the default action of the system cannot.
+    Garbage collection is off meanwhile: imported objects are never garbage, and searching them would take a fifth of
+    the time to start. Ctrl-C ends the process by the default action of the operating system, because Python's own
+    handling of Ctrl-C can be lost during an import.
     """
     former = signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()
@@ -45,7 +47,7 @@ def load(name: str) -> click.Command:
 
 
 class LazyGroup(click.Group):
-    """Loads a command only when it is called; until then, a placeholder without parameters represents it."""
+    """Loads a command only when it is called; until then, it is a placeholder with its name and help sentence."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names in the order of the help text."""
@@ -64,7 +66,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call the command; a wrong configuration ends it with its message, and Ctrl-C without one."""
+        """Call the command; exit with a message if the configuration is wrong, and without one after Ctrl-C."""
         try:
             return super().invoke(ctx)
         except ConfigurationError as error:

@@ -19,9 +19,12 @@ def label_value(text: str) -> str:
 
 
 def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
-    """Return the gauges of a target with at most `limit` label values each, those that are first by name.
+    """Keep at most `limit` series of each gauge of a target: the first ones in the order of their label values.
 
-    The second result is family → how many of its label values are left out. The ledger limits counters itself.
+    Only families whose `own` labels distinguish several series of a target are limited. The ledger limits counters.
+
+    Returns:
+        The families, and for each that had more series: its name → the number of series that are left out.
     """
     within, left_out = list[Family](), dict[str, int]()
     for info, samples in families:

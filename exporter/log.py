@@ -17,13 +17,13 @@ from exporter.untrusted.terminal import escape
 Level = Literal["debug", "info", "warning", "error"]
 Processors = tuple[structlog.typing.Processor, ...]
 
-# A write of up to this size to a pipe that poll reports as writable does not block (PIPE_BUF).
+# If `poll` reports a pipe as writable, a write of at most this many bytes does not block (PIPE_BUF).
 _PIECE = 4096
-# How long to wait, once, for a slow reader; then lines are dropped until it reads again.
+# The time to wait for a slow reader, once. Then lines are dropped until it reads again.
 _PATIENCE_MS = 100
 
-# The keys of tracebacks, which structlog prints below the log line.
-_OF_SEVERAL_LINES = frozenset({"stack", "exception"})
+# The keys whose values are tracebacks, which structlog prints below the log line, in several lines.
+_TRACEBACK_KEYS = frozenset({"stack", "exception"})
 
 
 def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", stream: TextIO | None = None) -> None:
@@ -37,7 +37,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     out, lowest = stream if stream is not None else sys.stderr, logging.getLevelNamesMapping()[level.upper()]
     is_console = form == "console" or (form == "auto" and out.isatty())
     render = _for_people(colours=out.isatty()) if is_console else _FOR_PROGRAMS
-    target = _NeverWaiting.on(out, lambda lines: _lost_lines(lines, (*_SHARED, *render)))
+    target = _without_blocking(out, lambda lines: _report_of_lost(lines, (*_SHARED, *render)))
     structlog.configure(
         processors=[*_SHARED, *render],
         wrapper_class=structlog.make_filtering_bound_logger(lowest),
@@ -48,7 +48,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
 
 
 def _configure_libraries(target: TextIO, lowest: int, render: Processors) -> None:
-    """Write the libraries' warnings in the same form."""
+    """Write the warnings of libraries to the same stream in the same form."""
     handler = logging.StreamHandler(target)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -58,16 +58,16 @@ def _configure_libraries(target: TextIO, lowest: int, render: Processors) -> Non
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    # The libraries' debug lines are not about targets, and some of them contain headers.
+    # Debug lines of libraries are not about targets, and some of them contain headers.
     root.setLevel(max(lowest, logging.WARNING))
-    # It warns of each lost connection; a failed write or renewal already reports that once.
+    # psycopg warns of each lost connection; the exporter itself logs the failed write or renewal.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
-    # It warns of each skipped or late run, which `edge_exporter_collector_missed_runs_total` already counts.
+    # APScheduler warns of each skipped or late run; `edge_exporter_collector_missed_runs_total` counts these.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 
-def _lost_lines(lines: int, steps: Processors) -> str:
-    """Return the log line that reports lost ones."""
+def _report_of_lost(lines: int, steps: Processors) -> str:
+    """Return the log line that reports how many lines were lost; `steps` turn its facts into text."""
     line: structlog.typing.ProcessorReturnValue = {
         "event": "log lines were lost: the reader was too slow",
         "lines": lines,
@@ -77,66 +77,75 @@ def _lost_lines(lines: int, steps: Processors) -> str:
     return str(line)
 
 
-class _NeverWaiting(io.TextIOBase):
-    """Writes whole lines to a descriptor; a full pipe or a stopped terminal must not stop the event loop."""
+def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
+    """Return a stream that writes to the same descriptor as `out` and never blocks."""
+    try:
+        fd = out.fileno()
+    except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
+        return out
+    return _NonBlockingWriter(fd, out.encoding, report)  # type: ignore[return-value]  # it has the methods that are used
 
-    def __init__(self, fd: int, encoding: str, lost: Callable[[int], str]) -> None:
+
+class _NonBlockingWriter(io.TextIOBase):
+    """Writes log lines to a descriptor; a full pipe or a stopped terminal loses lines and does not block the caller.
+
+    The next line that can be written comes after `report(n)`, which reports the n lines that were lost.
+    """
+
+    def __init__(self, fd: int, encoding: str, report: Callable[[int], str]) -> None:
         self._fd = fd
         self._encoding = encoding
-        self._render_lost = lost
+        self._report = report
+        # The number of lines that were lost since the last report.
         self._lost = 0
-        self._torn = False
+        # Whether only the first part of the last line was written.
+        self._is_cut = False
         self._lock = threading.Lock()
         self._poll = select.poll()
         self._poll.register(fd, select.POLLOUT)
 
-    @classmethod
-    def on(cls, out: TextIO, lost: Callable[[int], str]) -> TextIO:
-        try:
-            fd = out.fileno()
-        except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor
-            return out
-        return cls(fd, out.encoding, lost)  # type: ignore[return-value]  # what is used of it
-
     def write(self, text: str) -> int:
-        with self._lock, contextlib.suppress(OSError):  # a closed pipe or a full disk must not fail a poll
-            if self._lost and self._writable():
+        """Write one log line."""
+        with self._lock, contextlib.suppress(OSError):  # a closed pipe or a full disk must not make a poll fail
+            if self._lost and self._is_writable():
                 lost, self._lost = self._lost, 0
-                self._write(f"{self._render_lost(lost)}\n", lost)
+                self._write(f"{self._report(lost)}\n", lost)
             self._write(text, 1)
         return len(text)
 
     def _write(self, text: str, lines: int) -> None:
+        """Write a text; if that would block, count this number of lines as lost."""
         data = text.encode(self._encoding, "backslashreplace")
-        if self._torn:
+        if self._is_cut:
             data = b"\n" + data
         while data:
-            if not self._writable():
+            if not self._is_writable():
                 self._lost += lines
                 return
             written = os.write(self._fd, data[:_PIECE])
             data = data[written:]
-            self._torn = bool(data)
+            self._is_cut = bool(data)
 
-    def _writable(self) -> bool:
+    def _is_writable(self) -> bool:
         return bool(self._poll.poll(0 if self._lost else _PATIENCE_MS))
 
 
 def _event_first(_logger: object, _method: str, line: structlog.typing.EventDict) -> Mapping[str, object]:
-    """Put the time, the level and the event before the facts, so that a line cut at a terminal's width is clear."""
+    """Put the time, the level and the event first, because a narrow terminal may cut the end of a line."""
     first = [name for name in ("timestamp", "level", "event") if name in line]
     return {name: line[name] for name in dict.fromkeys((*first, *line))}
 
 
 def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Escape the texts of a line, because names and messages come from the platform; other values are shown by repr."""
+    """Escape the texts of a line, some of which come from the platform; structlog shows other values by `repr`."""
     return {
-        escape(name): escape(value, keep="\n" if name in _OF_SEVERAL_LINES else "") if isinstance(value, str) else value
+        escape(name): escape(value, keep="\n" if name in _TRACEBACK_KEYS else "") if isinstance(value, str) else value
         for name, value in line.items()
     }
 
 
 def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:
+    """Write a traceback, with its control characters escaped."""
     trace = io.StringIO()
     structlog.dev.plain_traceback(trace, exc_info)
     out.write(escape(trace.getvalue(), keep="\n"))
@@ -162,6 +171,6 @@ def _for_people(*, colours: bool) -> Processors:
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:
-    """Return a logger, which always uses the settings of the last call of `configure`."""
+    """Return a logger; it uses the settings of the latest call of `configure`, even of a later one."""
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
     return log

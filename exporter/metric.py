@@ -1,4 +1,4 @@
-"""Declares metrics, and the families made from them."""
+"""The declaration of a metric, and the families, samples and counter sources that are made from it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 T_contra = TypeVar("T_contra", contravariant=True)
 
 Number = float | int | bool | None
-# A larger value is not a count: it does not fit into 64 bits, and sums of it would overflow.
+# A count is at most this: a larger number does not fit into 64 bits, and sums of such numbers would overflow.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
 BASE_UNITS = frozenset(
@@ -41,7 +41,7 @@ class DayBuckets:
 
     @classmethod
     def of(cls, days: Mapping[int, float] | None) -> "DayBuckets":
-        """Return the source for the days of a chart; None if there is no chart."""
+        """Return the source for the days of a chart; `days` is None if the answer has no chart."""
         return cls(days or {}, charted=days is not None)
 
 
@@ -52,8 +52,8 @@ class MonthToDate:
     value: float
 
 
-# A float holds each whole number up to this one.
-_MARK = 2**48 - 1
+# The bits of a hash that are kept: a float holds a whole number of this size exactly.
+_CHECKSUM_BITS = 2**48 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,15 @@ class LastChange:
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
-        """Return the source for the numbers of an answer; their hash is the same in each process."""
-        return cls(float(hash(numbers) & _MARK))
+        """Return the source for the numbers of an answer; the hash of numbers is the same in each process."""
+        return cls(float(hash(numbers) & _CHECKSUM_BITS))
 
 
 Source = DayBuckets | MonthToDate | LastChange
 
 
 def is_count(value: float) -> bool:
-    """Return whether a number can be a count: finite, not negative, and within 64 bits."""
+    """Return whether a number can be a count: it is finite, not negative, and fits into 64 bits."""
     return 0 <= value <= LARGEST_COUNT
 
 
@@ -92,13 +92,13 @@ class Metric(Generic[T_contra]):
     Attributes:
         name: the literal name of the exposed family (with `_total` for a counter).
         help: one sentence that names the source field.
-        value: payload → number, or None for no sample. With `labels`, payload → mapping of label values to
-            numbers; with one label, each key is a plain string.
-        counted: in place of `value`, for counters and for gauges that show when something changed: payload → the
+        value: payload → number, or None for no sample. With `labels`: payload → a mapping of label values to
+            numbers, whose keys are plain strings if there is one label and tuples if there are several.
+        counted: used instead of `value` by counters, and by gauges that show when something changed: payload → the
             source that the ledger reads, or a mapping of label values to sources, or None.
-        labels: the names of the labels that come after the target's.
-        declared: for counters: identifies what is counted, as `Count.declared` says. Of a built-in metric it is a
-            number, to be raised when the metric counts something else than before. Empty for gauges.
+        labels: the names of the metric's own labels, which come after the target's labels.
+        declared: for counters, identifies what is counted, as `Count.declared` describes. For a built-in counter it is
+            a number; raise it when the metric counts something else than before. Empty for gauges.
     """
 
     name: str
@@ -127,9 +127,9 @@ class FamilyInfo:
     Attributes:
         name: as exposed; that of a counter ends with `_total`.
         labels: all label names, the target's own first.
-        own: how many labels at the end distinguish the series of one target; 0 if the number of series is bounded
-            otherwise.
-        is_counted: whether the ledger gives its values.
+        own: the number of labels, at the end of `labels`, that distinguish the series of one target. 0 if the number
+            of series needs no limit.
+        is_counted: whether the ledger computes the values.
     """
 
     name: str
@@ -163,9 +163,11 @@ class Count(NamedTuple):
     """The sources of a counter family, by label values, for the ledger.
 
     Attributes:
-        labels: the values of the target's labels, which do not identify the series, so that a new name does not end it.
-        sources: the values of the metric's other labels → the source.
-        declared: identifies what is counted; with another one, the counter starts again at 0. Empty if it never does.
+        labels: the values of the target's labels. They do not identify the series: a target with a new name continues
+            its counters.
+        sources: the values of the metric's own labels, and the source for each.
+        declared: identifies what is counted. If it changes, the counter starts again at 0. Empty for sources whose
+            counter never does.
     """
 
     info: FamilyInfo
@@ -178,5 +180,5 @@ _PART_BYTES = 6
 
 
 def declaration(parts: Iterable[str]) -> bytes:
-    """Return the identity of a configured counter: a digest of each part that says what it counts."""
+    """Return `Count.declared` of a configured counter: a digest of each setting that determines what it counts."""
     return b"".join(blake2b(part.encode(), digest_size=_PART_BYTES).digest() for part in parts)

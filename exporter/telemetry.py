@@ -20,14 +20,15 @@ from exporter.metric import FamilyInfo, Kind
 
 _Own = TypeVar("_Own", Counter, Gauge, Histogram)
 _Labels = TypeVar("_Labels", bound=tuple[str, ...])
-# Upper bounds of the buckets in seconds: of calls, and from one step of the event loop to a very slow database.
-_OF_CALLS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
-_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+# Upper bounds of the buckets of histograms, in seconds.
+_CALL_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_LOOP_LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+# The reasons of failed requests that alerts and dashboards use; their series start at 0.
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 
 
 def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, text: str, **more: Any) -> _Own:  # noqa: ANN401
-    """Create and register a family, written `name{labels}`; `more` are arguments of its kind."""
+    """Create a family and register it; `family` is written `name{labels}`, `more` are arguments of its class."""
     name, _, labels = family.rstrip("}").partition("{")
     unit = name.removesuffix("_total").rpartition("_")[2]
     more["unit"] = unit if unit in ("seconds", "dollars") else ""
@@ -54,11 +55,11 @@ class Telemetry:
         histogram = partial(_declare, Histogram, registry)
         self.up = gauge(
             "edge_up{account}",
-            "Whether an authenticated answer of the account came within the last interval.",
+            "Whether the account got an answer to an authenticated request within the last interval.",
         )
         self.requests = counter(
             "edge_api_requests_total{account, operation, code}",
-            "Requests to the platform by status code (none without an answer), including retries.",
+            "Requests to the platform by status code, including retries; the code is none if no answer came.",
         )
         self.failures = counter(
             "edge_api_request_failures_total{account, operation, reason}",
@@ -67,7 +68,7 @@ class Telemetry:
         self.durations = histogram(
             "edge_api_request_duration_seconds{account, operation}",
             "Time from a request to the end of its answer.",
-            buckets=_OF_CALLS,
+            buckets=_CALL_BUCKETS,
         )
         self.retries = counter("edge_api_retries_total{account, operation}", "Retries of requests.")
         self.unexpected = counter(
@@ -103,25 +104,26 @@ class Telemetry:
         )
         self.missed = counter(
             "edge_exporter_collector_missed_runs_total{collector}",
-            "Polls that were skipped because the poll before had not ended, or because the scheduler was late.",
+            "Polls that were skipped because the previous poll had not ended, or because the scheduler was late.",
         )
         self.shard = gauge(
             "edge_exporter_shard_info{shard, shards}",
-            "The shard that this process polls, and the number of all shards.",
+            "The shard that this process polls, and the number of shards.",
         )
         self.shard_held = gauge(
             "edge_exporter_shard_held{shard}",
-            "Whether any exporter holds the shard, as the state database says; of a state in a file, its own "
-            "shard alone.",
+            "Whether an exporter holds the shard, according to the state database. With a state file, only the own "
+            "shard is shown.",
         )
-        self.series = gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own.")
+        self.series = gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own series.")
         self.dropped = gauge(
-            "edge_exporter_series_dropped{family}", "Series that are left out now because of series.max_label_values."
+            "edge_exporter_series_dropped{family}",
+            "Series that are currently left out because of series.max_label_values.",
         )
         self.absent = gauge(
             "edge_exporter_absent_families{collector, cause}",
-            "Absent families of targets, by collector and cause, counted every minute; `edge-exporter explain` "
-            "names them.",
+            "Families that targets could have and do not have, by collector and cause, counted every minute; "
+            "`edge-exporter explain` lists them.",
         )
         self.failing = gauge(
             "edge_exporter_failing_targets{account, collector, reason}",
@@ -129,46 +131,44 @@ class Telemetry:
         )
         self.mismatched = gauge(
             "edge_window_mismatched_targets{account}",
-            "Targets whose total of the window (TotalQueriesServed) is not the sum of the days in the same answer "
+            "Targets whose total (TotalQueriesServed) is not the sum of the days in the same answer "
             "(QueriesServedChart), counted every five seconds.",
         )
         self.task_failures = counter(
-            "edge_exporter_task_failures_total{task}", "Rounds of the exporter's own work that failed."
+            "edge_exporter_task_failures_total{task}", "Failed runs of the exporter's periodic tasks."
         )
         self.loop_lag = histogram(
             "edge_exporter_loop_lag_seconds",
             "Delay of the event loop, which runs all polls and scrapes, measured once a second.",
-            buckets=_SECONDS,
+            buckets=_LOOP_LAG_BUCKETS,
         )
         self.render = gauge(
             "edge_exporter_render_duration_seconds",
-            "Time to render the changes and to join the last generation of the exposition.",
+            "Time that the last rendering of the exposition took.",
         )
         self.clock_offset = gauge(
             "edge_exporter_clock_offset_seconds{account}",
-            "The platform's time minus that of this machine, in the last answer of the account; exact to a second "
-            "or two.",
+            "The platform's time in the last answer of the account, minus this machine's time; exact to one or two "
+            "seconds.",
         )
         self.ledger_up = gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")
         self.ledger_set_aside = gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
-            "When a state file that could not be used was last renamed; 0 if that never happened in this run.",
+            "When an unusable state file was last renamed; 0 if that never happened since the start.",
         )
         self.corrections = counter(
             "edge_exporter_ledger_corrections_total{family}",
-            "Values of days or months that fell on the platform after they were counted; the counters do not fall.",
+            "Days and months whose value the platform lowered after it was counted; the counters do not go down.",
         )
         self.targets = gauge(
             "edge_targets{account, state}",
-            "Targets, once for each collector, by state: up, failing, or pending, which is not polled yet since "
-            "the start; "
-            "counted every 5 seconds.",
+            "Targets by state, once for each collector, counted every five seconds: up, failing, or pending (not "
+            "polled since the start).",
         )
         self.target_removed = gauge(
             "edge_target_removed_timestamp_seconds{account, target, name}",
-            "When the target was seen to be gone from its list on the platform, for a week or state.retention; "
-            "none that "
-            "the configuration leaves out.",
+            "When the target was found to be missing from the platform's list; shown for a week, or for "
+            "state.retention if that is shorter. A target that only the configuration excludes is not shown.",
         )
         self.script_budget = gauge(
             "edge_script_monthly_budget_dollars{account, script_id, script}",
@@ -176,7 +176,7 @@ class Telemetry:
         )
         self.script_budget_unmatched = gauge(
             "edge_exporter_script_budget_unmatched{account, script}",
-            "1 for a configured monthly budget whose name or id matches no polled script.",
+            "1 for each configured monthly budget whose name or id matches no polled script.",
         )
         self.build.labels(version, python_platform.python_version()).set(1)
         # The state counts as usable until a write fails.
@@ -186,7 +186,7 @@ class Telemetry:
         GCCollector(registry=registry)
 
     def families(self) -> Iterator[FamilyInfo]:
-        """Return every family of the exporter, with or without series, without those of the process and of Python."""
+        """Return every family of the exporter itself, even without series; those of the process and Python are not."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram):
                 described = next(iter(family.describe()))
@@ -195,20 +195,20 @@ class Telemetry:
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
 
     def show(self, gauge: Gauge, values: Mapping[_Labels, float]) -> None:
-        """Replace the series of a gauge, given as label values → value; a series that stays is never absent."""
+        """Set a gauge to these series (label values → value), and remove its others."""
         for labels in gauge._metrics.keys() - values.keys():  # noqa: SLF001
             gauge.remove(*labels)
         for labels, value in values.items():
             gauge.labels(*labels).set(value)
 
     def forget(self, label: str, value: str) -> None:
-        """Remove every series of an account or a collector, as `label` says; a database's name has its prefix."""
+        """Remove every series whose label `account` or `collector` has this value, in every family."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram) and label in family._labelnames:  # noqa: SLF001
                 family.remove_by_labels({label: value})
 
     def declare_calls(self, account: str, operations: Iterable[str]) -> None:
-        """Start the series of an account's calls at 0, for the failures that alerts use."""
+        """Create the series of an account's calls with the value 0, so that alerts see the first increase."""
         for operation in operations:
             self.retries.labels(account, operation)
             self.durations.labels(account, operation)
@@ -216,7 +216,7 @@ class Telemetry:
                 self.failures.labels(account, operation, reason)
 
     def declare_counters(self, families: Iterable[FamilyInfo]) -> None:
-        """Start the corrections of every counter family at 0."""
+        """Create the series of corrections of every counter family with the value 0."""
         for info in families:
             if info.kind is Kind.COUNTER:
                 self.corrections.labels(info.name)

@@ -1,4 +1,8 @@
-"""Reads the closed days before the first sights of an account's counters from the platform's charts."""
+"""Reads from the platform's charts the days that the daemon's counters do not contain.
+
+A counter of the daemon, called the live counter here, counts from the UTC day of its first poll on. The charts also
+show the days before; a day that has ended is a closed day.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -7,7 +11,7 @@ from datetime import UTC, date
 from itertools import chain
 from typing import Any
 
-from exporter.backfill.openmetrics import Past
+from exporter.backfill.openmetrics import PastSeries
 from exporter.collectors import dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Collector, Context, PollResult, TargetCollector
 from exporter.counters.counting import CountedFamily, Series
@@ -25,12 +29,12 @@ from exporter.targets.target import Inventory, PollKey, Target
 BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
 # Charts of statistics show this many days by default. It is unknown whether they can show more.
 WINDOW_DAYS = 30
-# The map of breaches covers this many days, including today; in it, days without a breach are missing.
+# The chart of breaches covers this many days, including today; it omits days without a breach.
 BREACH_DAYS = 28
 # The time limit of a call, including retries and the wait for the budget.
 CALL_SECONDS = 600.0
 
-# A counter and its label values beyond the target's own → ordinal of a UTC day → count.
+# A counter and the values of its own labels → ordinal of a UTC day → the count that the platform shows.
 Shown = dict[tuple[FamilyInfo, LabelValues], dict[int, float]]
 
 
@@ -41,7 +45,7 @@ def counters(collector: TargetCollector[Any]) -> tuple[FamilyInfo, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """A caller that requests statistics for certain days; the collector reads the answer as usual."""
+    """A caller that requests the DNS statistics of certain days (ordinals) instead of the last 30."""
 
     caller: Caller
     days: range
@@ -49,7 +53,8 @@ class Windowed:
     async def call(self, request: Request[Any]) -> Answer[Any]:
         """Send a request."""
         if request.operation is dns.STATISTICS:
-            # The end is the next midnight, which includes the last day, whether the platform reads a time or a date.
+            # The window ends at the midnight after the last day. So the day is included even if the platform ignores
+            # the time of day.
             begin, end = (f"{date.fromordinal(day)}T00:00:00Z" for day in (self.days.start, self.days.stop))
             request = replace(request, query={**(request.query or {}), "dateFrom": begin, "dateTo": end})
         return await self.caller.call(request)
@@ -60,9 +65,10 @@ class AccountCharts:
     """Reads the charts of one account's targets.
 
     Attributes:
-        registry: the targets; `discover` fills it.
-        rows: the counters' state: from which day they count, and what they leave out of earlier days.
-        failures: what could not be read, with the reasons.
+        client: makes the calls.
+        registry: the targets; `discover` adds those that are found.
+        rows: the stored state of the live counters; it says from which day on each one counts.
+        failures: receives a message for everything that could not be read.
     """
 
     account: str
@@ -77,7 +83,7 @@ class AccountCharts:
         return self.client.present().astimezone(UTC).toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
-        """Find the account's targets, with those of the collectors that discover any."""
+        """Fill the registry with the targets of the account, by polling those of the collectors that discover some."""
         accounts = self.registry.targets("account", every_shard=True)
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
@@ -86,11 +92,11 @@ class AccountCharts:
                 if polled.error is not None:
                     self.failures.append(f"{self.account}: the list of resources is incomplete: {polled.error}")
 
-    async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[Past]:
-        """Return the counts of these days that the platform shows and the live counters leave out."""
+    async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[PastSeries]:
+        """Return the counts that the platform shows of these days (ordinals) and the live counters do not contain."""
         in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
 
-        async def read(collector: TargetCollector[Any], target: Target) -> list[Past]:
+        async def read(collector: TargetCollector[Any], target: Target) -> list[PastSeries]:
             async with in_flight:
                 try:
                     return await self._past(collector, target, days)
@@ -107,26 +113,29 @@ class AccountCharts:
         ]
         return list(chain.from_iterable(await asyncio.gather(*reading)))
 
-    async def _past(self, collector: TargetCollector[Any], target: Target, days: range) -> list[Past]:
+    async def _past(self, collector: TargetCollector[Any], target: Target, days: range) -> list[PastSeries]:
+        """Return the series of one target with the counts that its live counters do not contain."""
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
+        # A counter without a stored state will begin today.
         unseen = CountedFamily(b"", self.today)
-        # Counter → the day of its first sight, from which the live one counts.
-        begun = {info: _first_sight(live.get(info.name, unseen)) for info in counters(collector)}
+        # Counter → the first day that it counts.
+        begun = {info: _first_day(live.get(info.name, unseen)) for info in counters(collector)}
         days = days[: max(0, max(begun.values()) - days.start)]
         shown = await self._shown(collector, target, days)
+        # The labels are those of the live series.
         named = target if row is None else replace(target, name=row.name)
         own = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past = []
         for (info, labels), counts in shown.items():
             series = live.get(info.name, unseen).series.get(labels)
-            kept = {day: _left_out(series, day, count) for day, count in counts.items() if day < begun[info]}
+            kept = {day: _uncounted(series, day, count) for day, count in counts.items() if day < begun[info]}
             if kept:
-                past.append(Past(info, own + labels, kept))
+                past.append(PastSeries(info, own + labels, kept))
         return past
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
-        """Return the counts that the platform shows of these days."""
+        """Return the counts that the platform shows of those of these days that are closed."""
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))
         shown: Shown = {}
         for window in (days[at : at + size] for at in range(0, len(days), size)):
@@ -142,17 +151,17 @@ class AccountCharts:
         return shown
 
     def _whole(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:
-        """Return the days of a chart that are complete."""
+        """Return the complete days of a chart: ordinal → count."""
         if collector is dns_statistics.COLLECTOR:
             return source.days
         if collector is shield_rate_limits.COLLECTOR:
             zeros = dict.fromkeys(range(self.today - BREACH_DAYS + 1, self.today), 0.0) if source.charted else {}
             return {**zeros, **source.days}
-        # The window of the answer may begin in the middle of its oldest day.
+        # The window of a configured endpoint may begin in the middle of its oldest day.
         return {day: source.days[day] for day in sorted(source.days)[1:]}
 
     async def _poll(self, collector: Collector, target: Target, days: range | None = None) -> PollResult:
-        """Poll a target once; with `days`, the statistics are those of these days."""
+        """Poll a target once; `days` are those for which DNS statistics are requested, None for the default window."""
         calls = self.client.until(self.client.clocks.monotonic() + CALL_SECONDS)
         caller = calls if days is None else Windowed(calls, days)
         context = Context(caller, self.registry, self.client.present(), self._found)
@@ -162,12 +171,13 @@ class AccountCharts:
         self.registry.apply(self.account, found)
 
 
-def _first_sight(live: CountedFamily) -> int:
-    # The family's own day is a later one where a label value has left it.
+def _first_day(live: CountedFamily) -> int:
+    """Return the ordinal of the first day that a live counter counts."""
+    # `live.day` alone is not enough: it becomes a later day when a series of the family is dropped.
     return min((live.day, *(series.first_day for series in live.series.values() if isinstance(series, DaySeries))))
 
 
-def _left_out(series: Series | None, day: int, count: float) -> float:
-    """Return the part of a day's count that the live counter leaves out: at most its baseline, where it has one."""
+def _uncounted(series: Series | None, day: int, count: float) -> float:
+    """Return the part of a day's count that the live counter does not contain: the day's baseline, if it has one."""
     baseline = series.uncounted(day) if isinstance(series, DaySeries) else None
     return count if baseline is None else min(count, baseline)

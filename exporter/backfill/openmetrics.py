@@ -1,4 +1,4 @@
-"""Converts counts of days to a running total, and writes it as OpenMetrics with timestamps."""
+"""Converts the counts of days to a running total, and writes it as OpenMetrics text with timestamps."""
 
 import math
 import os
@@ -11,13 +11,19 @@ from typing import NamedTuple
 from exporter.metric import FamilyInfo, LabelValues
 
 DAY_MS = 86_400_000
-# The names of the possible distances between samples, in milliseconds. A day is a multiple of each.
+# Name → milliseconds between two samples. A day is a multiple of each.
 STEPS: Mapping[str, int] = {"15m": DAY_MS // 96, "1h": DAY_MS // 24, "3h": DAY_MS // 8}
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-class Past(NamedTuple):
-    """A series: its label values in the order of their names, and ordinal of a UTC day (`date.toordinal`) → count."""
+class PastSeries(NamedTuple):
+    """A series of a counter with its history.
+
+    Attributes:
+        info: the family.
+        values: the label values, in the order of the family's label names.
+        days: the ordinal of a UTC day (`date.toordinal`) → the count of that day.
+    """
 
     info: FamilyInfo
     values: LabelValues
@@ -25,12 +31,16 @@ class Past(NamedTuple):
 
 
 def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]:
-    """Yield unix milliseconds and the total since the first day, with each day's count spread evenly over the day.
+    """Yield the samples of a series: unix milliseconds, and the total since the first day.
 
-    The first sample of a day is 1 ms after its midnight and repeats the total before it. So a range that begins at a
-    midnight finds a sample there in Prometheus 2, which includes the beginning, and in Prometheus 3, which does not;
-    and the last sample of a file, at a midnight, is never at the time of the first one of the file that follows.
-    A day that is not known has no samples.
+    Each day's count is spread evenly over the day; a day that is not in `days` has no samples. The first sample of a
+    day is 1 ms after its midnight and repeats the total so far, for two reasons. A range that begins at midnight finds
+    it both in Prometheus 2, which includes the beginning of a range, and in Prometheus 3, which does not. And the last
+    sample of a file, at a midnight, never has the same time as the first sample of the next file.
+
+    Args:
+        days: ordinal of a UTC day → count.
+        step: milliseconds between two samples.
     """
     total = 0.0
     for day in sorted(days):
@@ -43,8 +53,14 @@ def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]
         total += count
 
 
-def write(output: Path, past: Iterable[Past], labels: Mapping[str, str], step: int) -> int:
-    """Write series with additional labels to a new file, which gets its name when it is complete.
+def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: int) -> int:
+    """Write series to a new file, which gets its name when it is complete.
+
+    Args:
+        output: the file.
+        past: the series.
+        labels: labels that are added to every series.
+        step: milliseconds between two samples.
 
     Returns:
         The number of samples.
@@ -72,7 +88,7 @@ def write(output: Path, past: Iterable[Past], labels: Mapping[str, str], step: i
     return written
 
 
-def _named(series: Past, labels: Mapping[str, str]) -> str:
+def _named(series: PastSeries, labels: Mapping[str, str]) -> str:
     """Return the name of a series with its labels, the additional ones first."""
     pairs = (*labels.items(), *zip(series.info.labels, series.values, strict=True))
     return series.info.name + "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs) + "}"

@@ -11,7 +11,7 @@ from exporter.label_values import label_value
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source
 from exporter.platform.errors import NotAvailable, PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Request
-from exporter.platform.wire import UNKNOWN, known
+from exporter.platform.wire import UNKNOWN, enum_name
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 
@@ -271,7 +271,7 @@ def finite(number: float) -> float | None:
 
 def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float]:
     """Return 1 for the name of an enum's value and 0 for its other names; nothing if there is no value."""
-    current = known(value, names)
+    current = enum_name(value, names)
     return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}
 
 

@@ -8,7 +8,7 @@ from exporter.metric import Metric, MonthToDate
 from exporter.platform.api import scripting
 from exporter.platform.api.scripting import SCRIPT_TYPE, EdgeScript
 from exporter.platform.operation import Answer, Request
-from exporter.platform.wire import known, timestamp
+from exporter.platform.wire import enum_name, timestamp
 from exporter.targets.target import Target
 
 MILLISECONDS = 1000.0
@@ -29,7 +29,7 @@ def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:
     repository = integration.repository_settings if integration is not None else None
     deployment = integration.deploy_configuration if integration is not None else None
     values = (
-        known(script.script_type, SCRIPT_TYPE),
+        enum_name(script.script_type, SCRIPT_TYPE),
         script.default_hostname,
         script.system_hostname,
         None if script.current_release_id is None else str(script.current_release_id),

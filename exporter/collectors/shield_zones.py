@@ -20,7 +20,7 @@ from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import DDOS_SENSITIVITY, EXECUTION_MODE, PLAN, ShieldZone
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Operation
-from exporter.platform.wire import known, timestamp
+from exporter.platform.wire import enum_name, timestamp
 from exporter.targets.target import Target, TargetKey
 
 
@@ -52,7 +52,7 @@ def _waf_rules(named: NamedZone) -> dict[str, int | None]:
 
 def _info(named: NamedZone) -> dict[tuple[str, ...], int]:
     pull_zone_id = named.zone.pull_zone_id
-    plan = known(named.zone.plan_type, PLAN)
+    plan = enum_name(named.zone.plan_type, PLAN)
     return {("" if pull_zone_id is None else str(pull_zone_id), named.pull_zone, plan or ""): 1}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from exporter.backfill.charts import BUILT_IN, AccountCharts, counters
-from exporter.backfill.openmetrics import STEPS, Past, write
+from exporter.backfill.openmetrics import STEPS, PastSeries, write
 from exporter.collectors.collector import Collector, TargetCollector
 from exporter.commands.options import SettingsCommand, config_option
 from exporter.commands.output.printing import MISUSE, complain, complaining, echo
@@ -116,7 +116,7 @@ async def _read(
     charts: Sequence[TargetCollector[Any]],
     first: datetime | None,
     last: datetime | None,
-) -> tuple[str, list[Past], list[str]]:
+) -> tuple[str, list[PastSeries], list[str]]:
     """Return the days in words, those of each series, and what could not be read."""
     # All shards keep their rows in one database; a state file has those of its own shard.
     registry = Registry(Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname()))

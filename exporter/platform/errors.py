@@ -1,8 +1,7 @@
 """The errors of a platform call.
 
-Each class says its parent, its `reason` in metrics and logs, and whether another attempt of a read may succeed, where
-that differs from its parent. An error's text never contains a credential. The platform's own message is shortened to
-one line.
+Each class declares its `reason`, the word for it in metrics and logs, and `retryable` if that differs from its parent
+class. An error's text never contains a credential. The platform's own message is shortened to one line.
 """
 
 from collections.abc import Iterable
@@ -51,14 +50,14 @@ class PlatformError(Exception):
         self.retry_after = retry_after
 
     def redact(self, secrets: Iterable[str]) -> None:
-        """Remove secrets, for those that are too short to be masked in the answer, and those that JSON has escaped."""
+        """Mask secrets in the error's texts; those that are short or that JSON escapes are not masked in the answer."""
         known = tuple(secrets)
         self.args = tuple(without_secrets(str(part), known) for part in self.args)
         self.error_key = without_secrets(self.error_key, known)
 
 
 class TransportError(PlatformError, reason="transport", retryable=True):
-    """The call did not reach the platform, or its answer was not received completely."""
+    """The request did not reach the platform, or the answer was not received completely."""
 
 
 class NameFault(TransportError, reason="name"):
@@ -66,7 +65,7 @@ class NameFault(TransportError, reason="name"):
 
 
 class Refused(TransportError, reason="refused"):
-    """Nothing accepts connections there."""
+    """Nothing accepts connections at the address."""
 
 
 class Reset(TransportError, reason="reset"):
@@ -82,7 +81,7 @@ class TlsFault(TransportError, reason="tls", retryable=False):
 
 
 class ProxyFault(TransportError, reason="proxy"):
-    """The proxy refused the call."""
+    """The proxy refused the request."""
 
 
 class ConnectTimeout(TransportError, reason="connect_timeout"):
@@ -98,11 +97,11 @@ class StatusError(PlatformError, reason="status"):
 
 
 class Unauthorized(StatusError, reason="unauthorized"):
-    """401: the key is not accepted."""
+    """401: the platform does not accept the key."""
 
 
 class Forbidden(StatusError, reason="forbidden"):
-    """403: the key may not do this."""
+    """403: the key does not permit this operation."""
 
 
 class NotFound(StatusError, reason="not_found"):
@@ -134,7 +133,7 @@ class BadAnswer(PlatformError, reason="bad_answer"):
 
 
 class BodyTooLarge(BadAnswer, reason="too_large"):
-    """The body is over the limit of its operation, or the headers are over that of the client."""
+    """The body is longer than its operation permits, or the headers are longer than the client permits."""
 
 
 class NotJson(BadAnswer, reason="not_json"):
@@ -142,7 +141,7 @@ class NotJson(BadAnswer, reason="not_json"):
 
 
 class WrongShape(BadAnswer, reason="wrong_shape"):
-    """The body is JSON of another shape than the interface documents."""
+    """The body is JSON, but does not have the documented fields and types."""
 
 
 class EnvelopeError(PlatformError, reason="envelope"):
@@ -150,7 +149,7 @@ class EnvelopeError(PlatformError, reason="envelope"):
 
 
 class NotAvailable(EnvelopeError, reason="not_available"):
-    """The platform has none of it: the plan lacks it, it was never set up, or there is no such resource."""
+    """The platform has no data: the plan does not include the feature, it was never set up, or it does not exist."""
 
 
 class StatementError(PlatformError, reason="sql"):

@@ -1,6 +1,6 @@
-"""Declares operations: their requests and their answers.
+"""The operations of the platform: how they are declared, requested and answered.
 
-The parts of an HTTP request are built here, for the client and for a dry run, which imports no HTTP library.
+The parts of an HTTP request are built here, without an HTTP library, because the command `call` also only prints them.
 """
 
 import json
@@ -17,13 +17,14 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 Scalar = str | int | bool
-# Some paths of deployments send JSON but refuse a request that accepts only JSON.
+# Some deployments refuse a request that accepts only JSON, although they answer it with JSON.
 HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-# The highest number of bytes in an answer: a page of a list or one resource, and a documented answer without pages.
+# The highest number of bytes in the body of an answer with one resource or one page of a list.
 PAGE_LIMIT = 4 * 1024 * 1024
+# The same for an answer that may be long and is not divided into pages.
 WHOLE_LIMIT = 16 * 1024 * 1024
-# The extension of an `httpx.Request` with its whole address as text. The request's own `httpx.URL` is a placeholder: it
-# takes long to make, and would change the case of the host and the percent-encoding.
+# The extension of an `httpx.Request` that holds its address as text. The request's own `httpx.URL` is a placeholder: a
+# real one takes long to create, and would change the case of the host and the percent-encoding.
 ADDRESS = "address"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -34,12 +35,12 @@ class Parameter:
 
     Attributes:
         name: its name in the request.
-        place: in the path, the query, or the JSON body.
+        place: where it is sent: in the path, the query, or the JSON body.
         type: the type of its value; `date-time` is text in ISO 8601.
         required: whether a request without it is refused.
         secret: whether its value may only come from standard input or a file.
         help: one sentence.
-        allowed: the allowed numbers with their names; None if all are allowed.
+        allowed: the allowed numbers with their names; None if all values are allowed.
     """
 
     name: str
@@ -57,11 +58,12 @@ class Operation(Generic[T]):
 
     Attributes:
         name: the `operation` label, and its name on the command line.
+        path: the path below the base address, with placeholders such as `{id}` for the parameters in it.
         answer: the type of the payload.
-        writes: whether it changes anything on the platform.
-        absent: statuses that mean "there is none" and are not failures; the value is None then.
+        writes: whether it may change anything on the platform; it is then sent only once.
+        absent: statuses that mean "there is none" and are not failures; the answer's value is then None.
         documented: False for operations that the interface document does not have.
-        most_bytes: a longer body is refused.
+        most_bytes: the highest number of bytes in the body of the answer; a longer body is an error.
     """
 
     name: str
@@ -82,10 +84,10 @@ class Answer(Generic[T_co]):
 
     Attributes:
         value: the payload; None only if the status is one of the operation's `absent` statuses.
-        date: the platform's time, from the `Date` header if it is credible; None if it is missing.
+        date: the platform's time, as `PlatformTime` accepts it; None if it is not known.
         raw: the body as received; empty if the answer was built from others.
-        seconds: from the request to the end of its answer, without retries and the wait for the account's budget; 0 if
-            the answer was built from others.
+        seconds: the time from the last attempt of the request to the end of its answer; 0 if the answer was built from
+            others.
     """
 
     value: T_co
@@ -97,9 +99,9 @@ class Answer(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[T]):
-    """A request to the platform, with the parameters of its path, its query and its JSON body.
+    """A request to the platform: an operation, and the parameters in its path, its query and its JSON body.
 
-    Without a body, operations other than GET send an empty object.
+    Operations other than GET always send a JSON object, which is empty if there are no parameters.
     """
 
     operation: Operation[T]
@@ -110,7 +112,7 @@ class Request(Generic[T]):
 
 
 class Caller(Protocol):
-    """Sends requests, usually until a deadline."""
+    """Sends requests; most callers have a deadline."""
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request.
@@ -123,7 +125,7 @@ class Caller(Protocol):
 
 @cache
 def normalized_url(base_url: str) -> str:
-    """Return a base address in one spelling: scheme and host in lower case, no default port."""
+    """Return a base address with scheme and host in lower case and without a default port, to compare addresses."""
     parts = urlsplit(base_url)
     host, port = parts.hostname or "", parts.port
     where = host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
@@ -131,29 +133,26 @@ def normalized_url(base_url: str) -> str:
 
 
 def address_of(base_url: str, request: Request[Any]) -> str:
-    """Return the URL of a request, with its query; `base_url` is the management API, or a database's endpoint.
+    """Return the URL of a request, with its query; `base_url` is that of the management API or of a database.
 
     Raises:
         KeyError: a parameter of the path is missing.
     """
-    url, path, query = request.operation.path, request.path, request.query
-    if path or "{" in url:
-        url = url.format_map({name: quote(str(value), safe="") for name, value in (path or {}).items()})
-    if query:
-        url += "?" + urlencode(
-            {name: str(value).lower() if isinstance(value, bool) else value for name, value in query.items()},
-            safe=":/?",
-        )
-    return base_url.rstrip("/") + url
+    values = {name: quote(str(value), safe="") for name, value in (request.path or {}).items()}
+    url = base_url.rstrip("/") + request.operation.path.format_map(values)
+    if not request.query:
+        return url
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in request.query.items()}
+    return f"{url}?{urlencode(texts, safe=':/?')}"
 
 
 def headers_of(method: str) -> dict[str, str]:
-    """Return the headers of a request, without its credential and those of the connection."""
+    """Return the headers of a request, without the credential and without the headers of the connection."""
     return HEADERS | ({} if method == "GET" else {"Content-Type": "application/json"})
 
 
 def content_of(request: Request[Any]) -> bytes | None:
-    """Return the body of a request; every operation other than GET takes a JSON object."""
+    """Return the body of a request, a JSON object; None for GET."""
     if request.operation.method == "GET":
         return None
     return json.dumps(request.body or {}, separators=(",", ":")).encode()

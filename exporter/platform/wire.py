@@ -1,9 +1,9 @@
-"""The base of the models of the answers' JSON, and how it is validated.
+"""The base classes of wire models, which describe the JSON of answers, and the validation of answers.
 
-A wire model is tolerant. Unknown fields are ignored, missing and null fields are None, integers may arrive as `28.0`,
-dates with seven digits of fraction or without a zone (which then means UTC). A number or a date that cannot be read is
-None, too (`validated`). A value of another type fails the whole answer, except in a list of resources (`Each`), whose
-items are validated one by one.
+A wire model is tolerant. Unknown fields are ignored; missing and null fields are None; integers may arrive as `28.0`;
+dates may have seven digits of fraction, or no zone, which means UTC. A number or a date that cannot be read becomes
+None (`validated`). A value of another type makes the whole answer invalid, except in a list of resources (`Each`),
+whose items are validated one by one.
 """
 
 import re
@@ -37,7 +37,7 @@ T = TypeVar("T")
 DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"\A(\d\d)-(\d\d)-(\d{4})\Z", re.ASCII)
 UNKNOWN = "unknown"
-# For adapters of types without their own configuration: built at the first use.
+# The configuration of a `TypeAdapter` that is built when it is used first.
 DEFERRED = ConfigDict(defer_build=True)
 _SHARED = ConfigDict(
     frozen=True,
@@ -56,11 +56,11 @@ class Wire(BaseModel):
     model_config = _SHARED
 
     def has_error(self) -> bool:
-        """Return whether it may report a failure; then the whole body is examined."""
+        """Return whether the answer may report a failure; if so, the whole body is examined for it."""
         return False
 
     def is_missing(self) -> bool:
-        """Return whether there is no payload."""
+        """Return whether the answer has no payload."""
         return not self.model_fields_set
 
 
@@ -76,9 +76,9 @@ class CamelWire(Wire):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
-def _as_utc(moment: datetime) -> datetime | None:
+def _with_zone(moment: datetime) -> datetime | None:
+    """Return a time with a zone, by default UTC; None for year 1, which some platforms send for "never"."""
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
-    # Some platforms write "never" as year 1.
     return aware if aware.year > 1 else None
 
 
@@ -88,15 +88,15 @@ def _no_boolean(value: object) -> object:
     return value
 
 
-# An integer of the interface: 64 bits, so that later conversions cannot overflow.
+# An integer of the interface document: at most 64 bits, so that later conversions cannot overflow.
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boolean)]
 Integer = Int64 | None
 
 
-def known_as(field: str, values: Collection[int]) -> AfterValidator:
-    """Return a validator that adds a field's name in the answer to the context if its value is none of these.
+def enum_of(field: str, values: Collection[int]) -> AfterValidator:
+    """Return a validator that keeps an unknown value of an enum, and reports it: it adds `field` to the context.
 
-    Example: `Annotated[Integer, known_as("Status", NAMES)]`.
+    Example: `Annotated[Integer, enum_of("Status", NAMES)]`. The context is the set that the caller passes to pydantic.
     """
 
     def note(value: int | None, info: ValidationInfo) -> int | None:
@@ -108,25 +108,26 @@ def known_as(field: str, values: Collection[int]) -> AfterValidator:
 
 
 NonNegative = Annotated[Int64, Field(ge=0)] | None
-# The id of a resource in a list. A platform sends 0 for a missing id.
+# The id of a resource in a list; it is never 0, which platforms send for a missing id.
 Identity = Annotated[Int64, Field(ge=1)]
-# A number of the interface: an integer is a number, `true` is not.
+# A number of the interface document, with or without a fraction; `true` and texts are no numbers.
 Number = Annotated[float, Field(strict=True)]
 # A number that can be a count: not negative, and within 64 bits.
 Counted = Annotated[float, Field(strict=True, ge=0, le=LARGEST_COUNT)]
 
-# A date-time of the interface; without a zone it means UTC. An empty text counts as null.
+# A date-time of the interface document; without a zone it means UTC, and an empty text means null.
 Moment = Annotated[
-    Annotated[datetime, AfterValidator(_as_utc)] | None, BeforeValidator(lambda value: None if value == "" else value)
+    Annotated[datetime, AfterValidator(_with_zone)] | None,
+    BeforeValidator(lambda value: None if value == "" else value),
 ]
 
 
 @lru_cache(maxsize=8192)
 def bucket_time(key: str) -> datetime | None:
-    """Return the time at which a chart's bucket begins, in UTC; None if the key is not a date.
+    """Return the UTC time at which a bucket of a chart begins, from the bucket's key; None if the key is not a date.
 
-    Accepts `2026-02-08`, `2026-02-08T00:00:00`, with `Z` or an offset, with up to nine digits of fraction, and
-    `08-02-2026`. Results are cached because all zones send the same keys.
+    Accepts `2026-02-08`, `08-02-2026`, and `2026-02-08T00:00:00` with up to nine digits of fraction and with `Z` or an
+    offset. Results are cached because all zones send the same keys.
     """
     key = _DAY_FIRST.sub(r"\3-\2-\1", key)
     if DATE.match(key) is None:
@@ -139,45 +140,45 @@ def bucket_time(key: str) -> datetime | None:
 
 
 def timestamp(moment: datetime | None) -> float | None:
-    """Convert to unix seconds; None stays None."""
+    """Convert a time to unix seconds; None stays None."""
     return None if moment is None else moment.timestamp()
 
 
-def known(value: int | None, names: Mapping[int, str]) -> str | None:
-    """Return the name of an enum value: `unknown` for an unknown value, None for None."""
+def enum_name(value: int | None, names: Mapping[int, str]) -> str | None:
+    """Return the name of an enum value; `unknown` for a value without a name, None for None."""
     return None if value is None else names.get(value, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unusable:
-    """Replaces a list's item that is not valid; `fault` says why, `raw` is the item as received."""
+    """Takes the place of an invalid item in a list; `fault` says why it is invalid, `raw` is the item as received."""
 
     fault: str
     raw: Any = field(repr=False)
 
     def identity(self, field: str) -> int | None:
-        """Return a field of the raw item, if it is an object with the id of a resource in that field."""
+        """Return the id of a resource from a field of the item; None if the field holds no id."""
         value = self.raw.get(field) if isinstance(self.raw, dict) else None
         return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-# The beginnings of pydantic's words for a number and for a date that cannot be read.
-_OF_NUMBERS = ("int_", "float_", "finite_number", "greater_than_equal", "less_than_equal")
-_OF_DATES = "datetime_"
-# A text in place of a number has the wrong type, unless it looks like a number.
+# The prefixes of pydantic's error types for numbers and for dates that cannot be read.
+_NUMBER_ERRORS = ("int_", "float_", "finite_number", "greater_than_equal", "less_than_equal")
+_DATE_ERRORS = "datetime_"
+# A text that looks like a number. Any other text instead of a number has the wrong type.
 _LIKE_A_NUMBER = re.compile(r"\d|^\s*[+-]?(nan|inf(inity)?)\s*$", re.ASCII | re.IGNORECASE)
 
 
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
-    """Validate parsed JSON, in which each number or date that cannot be read becomes null.
+    """Validate parsed JSON; each number or date that cannot be read is replaced by null.
 
     Args:
-        validate: validates the value.
-        value: the JSON, which is changed in place.
-        unreadable: receives the names of the fields with such a number or date.
+        validate: validates the JSON with pydantic.
+        value: the JSON; it is changed in place.
+        unreadable: receives the names of the fields whose number or date is replaced.
 
     Raises:
-        ValidationError: there is a value of another type, or a field that may not be null cannot be read.
+        ValidationError: a value has another type, or a number or date that cannot be read must not be null.
     """
     try:
         return validate(value)
@@ -196,33 +197,35 @@ def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) ->
 
 
 def _unreadable(value: Any, fault: "ErrorDetails") -> tuple[dict[Any, Any], str | int] | None:  # noqa: ANN401 - JSON
-    """Return the object and the key of an unreadable number or date; of one in a list, those of the list.
+    """Find the number or date that a fault is about: return the object that holds it, and its key there.
 
-    Returns None for any other fault: the value is of another type.
+    For a number or date in a list, return the object that holds the list. Return None if the fault is another one: the
+    value has another type.
     """
     place = None
     for step in fault["loc"]:
-        # Steps that are in no object or list are the names of a union's members.
+        # The path also contains names of the members of unions, which are no keys.
         if isinstance(value, dict) and step in value:
             place = (value, step)
             value = value[step]
         elif isinstance(value, list) and isinstance(step, int):
             value = value[step]
-    is_of_date, is_of_number = fault["type"].startswith(_OF_DATES), fault["type"].startswith(_OF_NUMBERS)
+    is_date_error, is_number_error = fault["type"].startswith(_DATE_ERRORS), fault["type"].startswith(_NUMBER_ERRORS)
     if isinstance(value, str):
-        is_unreadable = is_of_date or (is_of_number and _LIKE_A_NUMBER.search(value) is not None)
+        is_unreadable = is_date_error or (is_number_error and _LIKE_A_NUMBER.search(value) is not None)
     else:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        is_unreadable = is_number and (is_of_date or is_of_number)
+        is_unreadable = is_number and (is_date_error or is_number_error)
     return place if is_unreadable else None
 
 
 def _field_of(path: Sequence[str | int]) -> str:
-    """Return the name of the outermost field of a path, inside an envelope's `data`; keys of charts are not names."""
+    """Return the name of the outermost field in the path of a fault, without the `data` of an envelope."""
     return next((step for step in path if isinstance(step, str) and step != "data"), "data")
 
 
-def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:  # noqa: ANN401
+def _validate_item(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:  # noqa: ANN401
+    """Validate an item of a list; an invalid one becomes `Unusable`."""
     try:
         return validated(handler, value, set() if info.context is None else info.context)
     except ValidationError as error:
@@ -230,29 +233,29 @@ def _one_by_one(value: Any, handler: ValidatorFunctionWrapHandler, info: Validat
 
 
 def describe(error: ValidationError) -> str:
-    """Write pydantic's findings in one line: the place and what was expected, never the value found there."""
+    """Describe the first three faults in one line: the field and what was expected, never the value that was found."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     parts = [f"{'.'.join(str(step) for step in fault['loc']) or 'body'}: {fault['msg']}" for fault in found[:3]]
     return "; ".join(parts) + (f" (and {len(found) - 3} more)" if len(found) > 3 else "")  # noqa: PLR2004
 
 
 # An item of a list that is validated separately: `list[Each[Zone]]`.
-Each = Annotated[T, WrapValidator(_one_by_one)]
+Each = Annotated[T, WrapValidator(_validate_item)]
 
 
 def usable(items: list[T] | None) -> list[T]:
-    """Return the valid items."""
+    """Return the valid items of a list of `Each`; None counts as an empty list."""
     return [item for item in items or () if not isinstance(item, Unusable)]
 
 
 class Envelope(CamelWire, Generic[T]):
-    """The object `{data, error}` around most shield payloads; an error of a status alone has neither field."""
+    """The object `{data, error}` around most shield payloads; a failure may have neither field, only a status."""
 
     data: T | None = None
     error: Any = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error; beside a good payload, it may be an object of default values."""
+        """Return whether there is an error object; that of a good answer has only default values."""
         return self.error is not None
 
     def is_missing(self) -> bool:
@@ -260,5 +263,5 @@ class Envelope(CamelWire, Generic[T]):
         return self.data is None
 
     def payload(self) -> Any:  # noqa: ANN401
-        """Return what is inside; a page of a list returns itself."""
+        """Return the payload, which is `data`; a page of a list returns itself instead."""
         return self.data

@@ -79,7 +79,7 @@ def client_of(
         timeout=settings.timeout,
         observer=observer,
         clocks=clocks,
-        platform_time=(platform_time or PlatformTime(clocks)).read,
+        platform_time=platform_time or PlatformTime(clocks),
         parsing=parsing,
         secrets=secrets,
     )

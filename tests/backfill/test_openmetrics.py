@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from exporter.backfill.charts import BUILT_IN, counters
-from exporter.backfill.openmetrics import DAY_MS, STEPS, Past, samples, write
+from exporter.backfill.openmetrics import DAY_MS, STEPS, PastSeries, samples, write
 
 EPOCH = date(1970, 1, 1).toordinal()
 HOUR = 3_600_000
@@ -28,7 +28,10 @@ def test_a_day_is_spread_evenly_and_begins_just_after_its_midnight() -> None:
 
 def test_a_file_is_openmetrics_and_gets_its_name_when_it_is_whole(tmp_path: Path) -> None:
     output = tmp_path / "history.om"
-    past = [Past(INFO, ("main", "7", "x\\y\nz"), {EPOCH: 8.0}), Past(INFO, ("main", "8", ""), {EPOCH: 1e20})]
+    past = [
+        PastSeries(INFO, ("main", "7", "x\\y\nz"), {EPOCH: 8.0}),
+        PastSeries(INFO, ("main", "8", ""), {EPOCH: 1e20}),
+    ]
     assert write(output, past, {"job": 'a"b'}, STEPS["3h"]) == 18
     head, kind, first, *_, last, end = output.read_text().splitlines()
     assert (head.split()[:3], kind) == (["#", "HELP", "edge_dns_queries"], "# TYPE edge_dns_queries counter")
@@ -37,6 +40,9 @@ def test_a_file_is_openmetrics_and_gets_its_name_when_it_is_whole(tmp_path: Path
     assert (last, end) == (f'{series}zone_id="8",domain=""}} 1e+20 86400.000', "# EOF")
     with pytest.raises(ZeroDivisionError):
         write(
-            tmp_path / "other.om", (Past(INFO, ("main", "7", ""), {EPOCH: 1 / number}) for number in (1, 0)), {}, HOUR
+            tmp_path / "other.om",
+            (PastSeries(INFO, ("main", "7", ""), {EPOCH: 1 / number}) for number in (1, 0)),
+            {},
+            HOUR,
         )
     assert list(tmp_path.iterdir()) == [output]

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from exporter.blocking import one_thread
-from exporter.clock import Clocks
+from exporter.clock import Clocks, PlatformTime
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client, Observer, PollCalls
@@ -143,6 +143,7 @@ async def client_of(
         timeout=deadline,
         observer=heard,
         clocks=clocks,
+        platform_time=PlatformTime(clocks),
         secrets=proxy_secrets(url),
     )
     try:

@@ -14,19 +14,15 @@ from pydantic.alias_generators import to_pascal
 
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Counted, Integer, Moment, NonNegative, PascalWire, bucket_time, known_as
+from exporter.platform.wire import Counted, Integer, Moment, NonNegative, PascalWire, bucket_time, enum_of
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
-# The record types of a scan, which is another enum than the RR codes of the statistics.
-SCAN_RECORD_TYPE: Mapping[int, str] = dict(
-    enumerate(
-        (
-            *("A", "AAAA", "CNAME", "TXT", "MX", "Redirect", "Flatten", "PullZone", "SRV"),
-            *("CAA", "PTR", "Script", "NS", "SVCB", "HTTPS", "TLSA", "SOA"),
-        )
-    )
-)
+# The record types of a scan. The statistics number record types differently, by their RR codes.
+SCAN_RECORD_TYPE: Mapping[int, str] = {
+    0: "A", 1: "AAAA", 2: "CNAME", 3: "TXT", 4: "MX", 5: "Redirect", 6: "Flatten", 7: "PullZone", 8: "SRV",
+    9: "CAA", 10: "PTR", 11: "Script", 12: "NS", 13: "SVCB", 14: "HTTPS", 15: "TLSA", 16: "SOA",
+}  # fmt: skip
 
 Chart = dict[str, Counted | None] | None
 
@@ -38,15 +34,15 @@ class Buckets(NamedTuple):
     """The buckets of a chart, summed by UTC day.
 
     Attributes:
-        sums: the ordinal of a day → its count. Buckets whose key is not a date, or whose value is null, are left out.
-            None if there is no chart, or if none of its buckets can be read.
-        has_other_keys: whether there is a key that is not a date.
-        width: the distance of the buckets in days, if it is regularly more than one; else 0. The days between may
-            have been left out as days without a count.
+        sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. None if
+            there is no chart, or none of its buckets can be read: it is then not known which days have a count.
+        has_unreadable_keys: whether a bucket has a key that is not a date.
+        width: the days between two buckets, if the distance is regular and more than one day; else 0. The platform may
+            also have omitted days without a count.
     """
 
     sums: dict[int, float] | None
-    has_other_keys: bool = False
+    has_unreadable_keys: bool = False
     width: float = 0
 
     @classmethod
@@ -62,28 +58,28 @@ class Buckets(NamedTuple):
         return cls(days or None, None in ordinals, width)
 
 
-# Most zones have the same keys: read each time, they would take 5 % of a poll.
+# The keys of most zones are the same. Without the cache, reading them would take 5 % of a poll.
 @lru_cache(maxsize=256)
 def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
-    """Return the ordinal of each key's day, None for one that is not a date, and the width of the buckets."""
+    """Return the ordinal of each key's day (None if the key is not a date), and the width of the buckets."""
     moments = [bucket_time(key) for key in keys]
     ordinals = tuple(None if moment is None else moment.toordinal() for moment in moments)
     return ordinals, _width([moment for moment in moments if moment is not None])
 
 
 def _width(moments: list[datetime]) -> float:
-    """Return the distance of the buckets in days, if it is regularly more than one; else 0."""
+    """Return `Buckets.width` of buckets that begin at these times."""
     gaps = [later - earlier for earlier, later in pairwise(sorted(moments))]
-    if len(gaps) < 2:  # noqa: PLR2004 - one gap shows no regularity
+    if len(gaps) < 2:  # noqa: PLR2004 - one distance alone may be an omitted day
         return 0
     shortest = min(gaps)
-    # Buckets of months have different lengths.
+    # Months have different lengths.
     is_regular = shortest >= SHORTEST_MONTH or len(set(gaps)) == 1
     return shortest / DAY if shortest > DAY and is_regular else 0
 
 
 class DnsZoneStatistics(PascalWire):
-    """The answer of `GET /dnszone/{id}/statistics`; the charts' keys are not converted."""
+    """The answer of `GET /dnszone/{id}/statistics`; the keys of the charts are as received."""
 
     total_queries_served: NonNegative = None
     queries_served_chart: Chart = None
@@ -101,19 +97,19 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day, in the order of `charts`.
 
         Raises:
-            WrongShape: all charts have longer buckets, whose sum is the total, so that the count of a day is not known.
+            WrongShape: the buckets are longer than a day, and omit no day, because they add up to the total.
         """
         queries, *others = self.charts.values()
         is_whole = queries.sums is not None and sum(queries.sums.values()) == self.total_queries_served
         if queries.width and is_whole and all(chart.width == queries.width for chart in others):
-            long = f"the charts' buckets are {queries.width:g} days long"
-            raise WrongShape(f"{long}, so that the count of a day is not known")
+            raise WrongShape(f"the charts have no counts of days: their buckets are {queries.width:g} days long")
         return (chart.sums for chart in (queries, *others))
 
     @model_validator(mode="after")
-    def _report_other_keys(self, info: ValidationInfo) -> Self:
+    def _report_unreadable_keys(self, info: ValidationInfo) -> Self:
         if info.context is not None:
-            info.context.update(to_pascal(field) for field, buckets in self.charts.items() if buckets.has_other_keys)
+            unreadable = (field for field, buckets in self.charts.items() if buckets.has_unreadable_keys)
+            info.context.update(map(to_pascal, unreadable))
         return self
 
 
@@ -121,7 +117,7 @@ class ScanRecord(PascalWire):
     """A record that a scan found."""
 
     name: str | None = None
-    type: Annotated[Integer, known_as("Records.Type", SCAN_RECORD_TYPE)] = None
+    type: Annotated[Integer, enum_of("Records.Type", SCAN_RECORD_TYPE)] = None
     ttl: Integer = None
     value: str | None = None
     priority: Integer = None
@@ -137,7 +133,7 @@ class DnsRecordScanJob(PascalWire):
     zone_id: Integer = None
     domain: str | None = None
     account_id: str | None = None
-    status: Annotated[Integer, known_as("Status", SCAN_STATUS)] = None
+    status: Annotated[Integer, enum_of("Status", SCAN_STATUS)] = None
     created_at: Moment = None
     completed_at: Moment = None
     records: list[ScanRecord] | None = None
@@ -164,7 +160,7 @@ RECORD_SCAN = Operation(
     help="The latest record scan of a DNS zone.",
     answer=TypeAdapter[DnsRecordScanJob | None](DnsRecordScanJob),
     parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
-    # Never scanned, or no such zone: only the statistics show which.
+    # The zone was never scanned, or does not exist; only the statistics show which.
     absent=frozenset({404}),
 )
 

@@ -1,4 +1,4 @@
-"""A JSON answer of unknown shape, whose secrets are masked."""
+"""The model of a JSON answer of any shape, as configured endpoints have; its secrets are masked."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from exporter.platform.wire import Wire
 
 
 class Document(Wire):
-    """A JSON document of any shape; the texts of fields whose names suggest a secret are masked."""
+    """A JSON document of any shape; texts in fields with a secret's name are masked."""
 
     value: Any = None
 
@@ -19,7 +19,7 @@ class Document(Wire):
         return {"value": mask_secrets(data)}
 
     def has_error(self) -> bool:
-        """Return whether it looks like the envelope of a failure."""
+        """Return whether the document looks like the envelope of a failure."""
         found = self.value if isinstance(self.value, dict) else {}
-        errors = (found.get("error"), found.get("errorResponse"))
-        return found.get("data") is None and (found.get("success") is False or any(isinstance(e, dict) for e in errors))
+        has_error = isinstance(found.get("error"), dict) or isinstance(found.get("errorResponse"), dict)
+        return found.get("data") is None and (found.get("success") is False or has_error)

@@ -1,4 +1,4 @@
-"""Global search over an account's resources (interface document, SearchResponse)."""
+"""The search over all resources of an account (interface document, SearchResponse)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from exporter.platform.operation import Answer, Caller, Operation, Parameter, Re
 from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
 
 PAGE_SIZE = 1000
+# Requested if the platform refuses the larger pages.
 DEFAULT_PAGE_SIZE = 20
 MOST_PAGES = 10_000
 
@@ -59,9 +60,10 @@ class SearchListing:
 
     Attributes:
         names: resource → its name; empty if the platform sent none.
-        total: the platform's count, if it sent one.
+        total: the platform's count; None if it sent none.
         complete: whether the number of distinct resources equals the platform's count.
-        fault: the error that ended the search early; None if only deep paging was refused.
+        fault: the error that ended the search early. None if there was none, or if the platform refused a later page,
+            as it does after 10,000 results.
     """
 
     names: Mapping[Found, str]
@@ -71,7 +73,7 @@ class SearchListing:
 
 
 async def count(caller: Caller, text: str) -> Answer[int | None]:
-    """Return the number of resources that a search finds, from one page of it.
+    """Return the number of resources that a search finds; None if the platform does not send it.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -81,9 +83,10 @@ async def count(caller: Caller, text: str) -> Answer[int | None]:
 
 
 async def everything(caller: Caller) -> Answer[SearchListing]:
-    """Read all pages of a search for anything; the platform may allow smaller pages only.
+    """List all resources of the account: read every page of a search without a text.
 
-    Deep paging may end at 10,000 results with any error: the pages before it are returned as an incomplete listing.
+    If a later page fails, the pages before it are returned as an incomplete listing: platforms show 10,000 results at
+    most, and answer requests for more with any error.
 
     Raises:
         PlatformError: the first page gave no usable answer.
@@ -96,11 +99,11 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
         try:
             answer = await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
         except PlatformError as error:
-            is_rejected = isinstance(error, Rejected)
-            if not skipped and is_rejected and size > DEFAULT_PAGE_SIZE:
+            is_first, is_rejected = skipped == 0, isinstance(error, Rejected)
+            if is_first and is_rejected and size > DEFAULT_PAGE_SIZE:
                 size = DEFAULT_PAGE_SIZE
                 continue
-            if not skipped:
+            if is_first:
                 raise
             fault = None if is_rejected else error
             break
@@ -110,10 +113,10 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
             names[Found(item.type, item.id)] = item.name or ""
         total = answer.value.total if answer.value.total is not None else total
         skipped += len(items)
-        # Stop at a page without a new item, which would otherwise be requested again and again. Unreadable items may be
-        # new.
-        brings_new = len(names) > before or (total is not None and len(readable) < len(items))
-        if not brings_new or (total is not None and skipped >= total):
+        # Stop at a page without a new item: the platform may ignore `from`, and would send it without end. An item that
+        # cannot be read may be new.
+        may_have_new = len(names) > before or (total is not None and len(readable) < len(items))
+        if not may_have_new or (total is not None and skipped >= total):
             break
     complete = total is not None and len(names) == total
     return Answer(SearchListing(names, total, complete, fault), answer.date)

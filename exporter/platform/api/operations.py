@@ -1,4 +1,4 @@
-"""Every operation that the client knows: those that the modules of the areas declare, in their order."""
+"""All operations that the client knows: each `Operation` that a module of this folder declares."""
 
 from typing import Any
 

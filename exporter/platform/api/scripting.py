@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import SecretStr, TypeAdapter
 
 from exporter.platform.operation import Operation, Parameter
-from exporter.platform.wire import Integer, Moment, Number, PascalWire, known_as
+from exporter.platform.wire import Integer, Moment, Number, PascalWire, enum_of
 
 SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
 
@@ -57,12 +57,12 @@ class Integration(PascalWire):
 
 
 class EdgeScript(PascalWire):
-    """A script with its values of the month to date: dollars, requests, milliseconds of CPU."""
+    """A script. Its monthly values are those of the month to date: dollars, requests, milliseconds of CPU time."""
 
     id: Integer = None
     name: str | None = None
     last_modified: Moment = None
-    script_type: Annotated[Integer, known_as("ScriptType", SCRIPT_TYPE)] = None
+    script_type: Annotated[Integer, enum_of("ScriptType", SCRIPT_TYPE)] = None
     current_release_id: Integer = None
     edge_script_variables: list[Variable] | None = None
     deleted: bool | None = None
@@ -98,17 +98,17 @@ UPDATE = Operation(
     writes=True,
 )
 
-# The documented update with an empty body, which contains no field to change. The effect of omitted fields is not
-# documented.
+# The documented update without any field to change, which returns the script. The interface document does not say what
+# happens to omitted fields, so it is used only if the configuration says so.
 READ_BY_UPDATE = replace(
     UPDATE,
     name="script_read_by_update",
-    help="The update with an empty body, used as a read if the configuration selects it.",
+    help="Reads a script by an update without changes; only used if the configuration says so.",
     parameters=(_SCRIPT_ID,),
     writes=False,
 )
 
-# Deployments support it, and the interface document does not contain it.
+# The interface document does not contain this operation; deployments have it.
 READ = replace(
     READ_BY_UPDATE,
     name="script",

@@ -1,4 +1,4 @@
-"""Shield zones: protection settings, rate limits, access lists, guardian, bots and WAF rules."""
+"""Shield zones: protection settings, rate limits, access lists, API guardian, bot detection and WAF rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from exporter.platform.wire import Each, Envelope, Unusable
 
 T = TypeVar("T")
 
-# A zone is about a kilobyte, and several with long lists of rules.
+# A zone takes about a kilobyte, or several if it has long lists of rules.
 PAGE_SIZE = 200
 MOST_PAGES = 10_000
 
 
 def _enveloped(payload: type[T]) -> TypeAdapter[T]:
-    """Return the adapter of an envelope around a payload, which the client takes out."""
+    """Return the adapter of `Envelope` with this payload; the client returns the payload without the envelope."""
     return cast("TypeAdapter[T]", TypeAdapter(Envelope[payload]))  # type: ignore[valid-type]
 
 
@@ -95,7 +95,7 @@ PLAN_SEGMENTATION = Operation(
     most_bytes=WHOLE_LIMIT,
 )
 
-# The interface document defines the categories 0 to 7; a platform may have others.
+# The categories that the interface document permits in a request; answers may have others.
 _SETTABLE = {number: name for number, name in models.BOT_CATEGORY.items() if number in range(8)}
 
 SET_BOT_ACTION = Operation(
@@ -129,12 +129,12 @@ SWITCH_ACCESS_LIST = Operation(
 
 @dataclass(frozen=True, slots=True)
 class ZoneListing:
-    """The shield-zone list, from all its pages.
+    """All pages of the list of shield zones.
 
     Attributes:
         zones: id → zone, in the platform's order.
-        unusable: id of a zone with an invalid item → what is wrong with it.
-        total: the platform's count, if it sent one.
+        unusable: id of a zone whose item is invalid → what is wrong with the item.
+        total: the platform's count; None if it sent none.
         complete: whether the number of distinct zones equals the platform's count.
     """
 
@@ -145,14 +145,14 @@ class ZoneListing:
 
 
 async def zones(caller: Caller) -> Answer[ZoneListing]:
-    """List all of the account's shield zones, with any page size of the platform.
+    """List all shield zones of the account; the platform may send smaller pages than requested.
 
     Raises:
         PlatformError: a page gave no usable answer.
     """
     found: dict[int, models.ShieldZone] = {}
     unusable: dict[int, str] = {}
-    nameless, seen, number = 0, 0, 1
+    without_id, seen, number = 0, 0, 1
     for _ in range(MOST_PAGES):
         answer = await caller.call(Request(ZONES, query={"page": number, "perPage": PAGE_SIZE}))
         for item in answer.value.data or ():
@@ -161,10 +161,10 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
             elif (zone_id := item.identity("shieldZoneId")) is not None:
                 unusable[zone_id] = item.fault
             else:
-                nameless += 1
-        before, seen = seen, len(found) + len(unusable) + nameless
+                without_id += 1
+        before, seen = seen, len(found) + len(unusable) + without_id
         following = _next_page(number, seen, answer.value)
-        # Stop at a page without a new zone, which would otherwise be requested again and again.
+        # Stop at a page without a new zone: the platform may ignore `page`, and would send the same one without end.
         if following is None or seen == before:
             break
         number = following
@@ -175,6 +175,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
 
 
 def _next_page(number: int, seen: int, answer: models.ShieldZonePage) -> int | None:
+    """Return the number of the page after `number`, after `seen` zones; None if there is none."""
     page = answer.page
     if page is None:
         return None

@@ -16,7 +16,7 @@ from exporter.platform.wire import (
     NonNegative,
     Wire,
     bucket_time,
-    known_as,
+    enum_of,
 )
 
 PLAN: Mapping[int, str] = {0: "basic", 1: "advanced", 2: "business", 3: "enterprise"}
@@ -47,7 +47,7 @@ class ShieldZone(CamelWire):
     learning_mode: bool | None = None
     learning_mode_until: Moment = None
     waf_enabled: bool | None = None
-    waf_execution_mode: Annotated[Integer, known_as("wafExecutionMode", EXECUTION_MODE)] = None
+    waf_execution_mode: Annotated[Integer, enum_of("wafExecutionMode", EXECUTION_MODE)] = None
     waf_disabled_rules: list[str] | None = None
     waf_log_only_rules: list[str] | None = None
     waf_custom_rule_order: list[int] | None = None
@@ -57,23 +57,23 @@ class ShieldZone(CamelWire):
     waf_realtime_threat_intelligence_enabled: bool | None = None
     waf_profile_id: Integer = None
     waf_engine_config: list[WafEngineSetting] | None = None
-    waf_request_body_limit_action: Annotated[Integer, known_as("wafRequestBodyLimitAction", BODY_LIMIT_ACTION)] = None
-    waf_response_body_limit_action: Annotated[Integer, known_as("wafResponseBodyLimitAction", BODY_LIMIT_ACTION)] = None
+    waf_request_body_limit_action: Annotated[Integer, enum_of("wafRequestBodyLimitAction", BODY_LIMIT_ACTION)] = None
+    waf_response_body_limit_action: Annotated[Integer, enum_of("wafResponseBodyLimitAction", BODY_LIMIT_ACTION)] = None
     rate_limit_rules_limit: Integer = None
     custom_waf_rules_limit: Integer = None
-    plan_type: Annotated[Integer, known_as("planType", PLAN)] = None
+    plan_type: Annotated[Integer, enum_of("planType", PLAN)] = None
     ddos_shield_sensitivity: Annotated[
-        Integer, Field(alias="dDoSShieldSensitivity"), known_as("dDoSShieldSensitivity", DDOS_SENSITIVITY)
+        Integer, Field(alias="dDoSShieldSensitivity"), enum_of("dDoSShieldSensitivity", DDOS_SENSITIVITY)
     ] = None
     ddos_execution_mode: Annotated[
-        Integer, Field(alias="dDoSExecutionMode"), known_as("dDoSExecutionMode", EXECUTION_MODE)
+        Integer, Field(alias="dDoSExecutionMode"), enum_of("dDoSExecutionMode", EXECUTION_MODE)
     ] = None
     ddos_challenge_window: Integer = Field(None, alias="dDoSChallengeWindow")
     whitelabel_response_pages: bool | None = None
 
 
 class Page(CamelWire):
-    """The place of a page in the shield-zone list."""
+    """The number of a page in the list of shield zones, and the size of the list."""
 
     total_count: Integer = None
     total_pages: Integer = None
@@ -88,11 +88,11 @@ class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
     page: Page | None = None
 
     def is_missing(self) -> bool:
-        """Return whether the list is missing; an account without zones may omit it, if its page counts 0 zones."""
+        """Return whether the list is missing; that is allowed if the account has no zones, and `page` says so."""
         return self.data is None and (self.page is None or self.page.total_count != 0)
 
     def payload(self) -> "ShieldZonePage":
-        """Return the page, which says where the list goes on."""
+        """Return the whole answer, because `page` is needed to request the next page."""
         return self
 
 
@@ -106,14 +106,14 @@ class BreachCounts(CamelWire):
 
 
 class RateLimitMetrics(CamelWire):
-    """Breaches of one rate limit: a rolling 28-day overview, and its days."""
+    """Breaches of one rate limit: their sums over the last 28 days, and the counts of each day."""
 
     ratelimit_id: Integer = None
     overview: BreachCounts | None = None
     days: dict[str, BreachCounts | Counted | None] | None = Field(None, alias="ratelimitOverviewPastTwentyEightDays")
 
     @model_validator(mode="after")
-    def _report_other_keys(self, info: ValidationInfo) -> Self:
+    def _report_unreadable_keys(self, info: ValidationInfo) -> Self:
         if info.context is not None and any(bucket_time(key) is None for key in self.days or ()):
             info.context.add("ratelimitOverviewPastTwentyEightDays")
         return self
@@ -204,8 +204,8 @@ class ApiGuardian(CamelWire):
 class BotSignal(CamelWire):
     """One of the signals of bot detection."""
 
-    sensitivity: Annotated[Integer, known_as("sensitivity", BOT_SENSITIVITY)] = None
-    aggression: Annotated[Integer, known_as("browserFingerprint.aggression", BOT_AGGRESSION)] = None
+    sensitivity: Annotated[Integer, enum_of("sensitivity", BOT_SENSITIVITY)] = None
+    aggression: Annotated[Integer, enum_of("browserFingerprint.aggression", BOT_AGGRESSION)] = None
     complex_enabled: bool | None = None
 
 
@@ -215,15 +215,15 @@ class BotDetectionConfiguration(CamelWire):
     request_integrity: BotSignal | None = None
     ip_address: BotSignal | None = None
     browser_fingerprint: BotSignal | None = None
-    execution_mode: Annotated[Integer, known_as("executionMode", BOT_EXECUTION_MODE)] = None
+    execution_mode: Annotated[Integer, enum_of("executionMode", BOT_EXECUTION_MODE)] = None
     shield_zone_id: Integer = None
 
 
 class BotCategoryAction(CamelWire):
     """The action for a category of bots."""
 
-    category: Annotated[Integer, known_as("category", BOT_CATEGORY)] = None
-    action: Annotated[Integer, known_as("action", BOT_ACTION)] = None
+    category: Annotated[Integer, enum_of("category", BOT_CATEGORY)] = None
+    action: Annotated[Integer, enum_of("action", BOT_ACTION)] = None
 
 
 class Condition(CamelWire):
@@ -243,7 +243,7 @@ class RuleConfiguration(Condition):
 
 
 class CustomWafRule(CamelWire):
-    """A custom WAF rule, which the platform returns unwrapped."""
+    """A custom WAF rule, which the platform returns without an envelope."""
 
     id: Integer = None
     shield_zone_id: Integer = None
@@ -255,7 +255,7 @@ class CustomWafRule(CamelWire):
     error_response: dict[str, Any] | None = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error: for a missing rule, the platform sends an object of zeros with an error."""
+        """Return whether there is an error; if a rule does not exist, the platform sends one with a rule of zeros."""
         return self.error_response is not None
 
 

@@ -12,23 +12,25 @@ from exporter.platform.errors import StatementError, WrongShape
 from exporter.platform.operation import WHOLE_LIMIT, Answer, Caller, Operation, Parameter, Request
 from exporter.platform.wire import Integer, Number, Wire, validated
 
+# A value in a row of a result.
 Cell = str | int | float | bytes | None
-# Python reads no integer of more than 4,300 digits; a longer one stays text.
+# An integer with more digits stays text, because Python refuses to convert more than 4,300.
 LONGEST_INTEGER = 4_000
 
 
 def read_row(raw: object) -> tuple[Cell, ...]:
-    """Convert a row to Python values, without models, which take ten times as long for hundreds of thousands of cells.
+    """Convert the JSON of a row to Python values. Pydantic models would take ten times as long.
 
     Raises:
         ValueError: the row does not have the protocol's shape.
     """
     if not isinstance(raw, list):
-        raise ValueError("a row is not an array")  # noqa: TRY004 - as pydantic does, one kind of error for all shapes
+        raise ValueError("a row is not an array")  # noqa: TRY004 - pydantic's errors are ValueErrors, too
     return tuple([_cell(value) for value in raw])
 
 
 def _cell(raw: object) -> Cell:
+    """Convert the JSON of a value; an infinite number becomes None."""
     match raw:
         case {"type": "text", "value": str(text)}:
             return text
@@ -37,7 +39,7 @@ def _cell(raw: object) -> Cell:
             return int(text) if isinstance(text, int) or len(text) <= LONGEST_INTEGER else text
         case {"type": "float", "value": float(number) | int(number)} if not isinstance(number, bool):
             return float(number) if abs(number) <= sys.float_info.max else None
-        # libSQL servers write null for an infinite float, because JSON cannot express it; others may write a text.
+        # JSON cannot express an infinite float: libSQL servers write null instead, others may write a text.
         case {"type": "null"} | {"type": "float", "value": None | "NaN" | "Infinity" | "-Infinity"}:
             return None
         case {"type": "blob", "base64": str(text)}:
@@ -118,7 +120,9 @@ class Rows:
     """A statement's result as Python values.
 
     Attributes:
-        is_cut: whether there were more rows than the limit; the others are left out.
+        columns: the names of the columns; empty for a column without a name.
+        rows: the rows, each with a value for each column.
+        is_cut: whether the result had more rows than the limit, and they are left out.
     """
 
     columns: tuple[str, ...]
@@ -131,7 +135,7 @@ _DESCRIPTION = TypeAdapter(Description)
 
 
 def execution(statements: Sequence[str], *, writes: bool = False) -> Request[PipelineResponse]:
-    """Return the request with which `execute` executes statements."""
+    """Return the request that `execute` sends; `writes` says whether a statement may write."""
     requests = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
     return _pipeline_of(requests, replace(PIPELINE, writes=writes))
 
@@ -139,13 +143,13 @@ def execution(statements: Sequence[str], *, writes: bool = False) -> Request[Pip
 async def execute(
     caller: Caller, statements: Sequence[str], most_rows: int | None = None, *, writes: bool = False
 ) -> Answer[list[Rows | StatementError]]:
-    """Execute statements in one request; return the rows or the error of each.
+    """Execute SQL statements in one request; return the rows or the error of each.
 
     Args:
         caller: makes the call.
-        statements: the SQL.
-        most_rows: further rows are left out; None reads all.
-        writes: whether a statement may write; the request is then not retried.
+        statements: the statements.
+        most_rows: the highest number of rows to read of each result; None reads all.
+        writes: whether a statement may write; the request is then sent only once.
 
     Raises:
         PlatformError: there is no usable answer to the whole request.
@@ -159,7 +163,7 @@ async def execute(
 
 
 async def is_readonly(caller: Caller, sql: str) -> bool | None:
-    """Ask the database whether a statement only reads; return None if it does not say.
+    """Return whether a statement only reads, as its database describes it; None if the description does not say.
 
     Raises:
         StatementError: the statement is not valid.
@@ -178,11 +182,12 @@ async def is_readonly(caller: Caller, sql: str) -> bool | None:
 def _pipeline_of(
     requests: Sequence[Mapping[str, Any]], operation: Operation[PipelineResponse]
 ) -> Request[PipelineResponse]:
+    """Return the HTTP request for a pipeline of the protocol's requests; the last one closes the stream."""
     return Request(operation, body={"baton": None, "requests": [*requests, {"type": "close"}]})
 
 
 def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | StatementError]:
-    """Return the results of so many requests."""
+    """Return the result, or the SQL error, of each of the first `number` requests of a pipeline."""
     results = answer.results
     if len(results) < number:
         raise WrongShape(f"the database answered {number} requests with {len(results)} results", status=200)
@@ -198,16 +203,17 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
 
 
 def _rows(result: Mapping[str, Any], most: int | None) -> Rows:
+    """Convert the JSON of a result, with at most this many rows."""
     listed, is_cut = result.get("rows"), False
     if most is not None and isinstance(listed, list) and len(listed) > most:
         result, is_cut = {**result, "rows": listed[:most]}, True
     try:
-        # Unreadable numbers are in fields that no metric has: a result's cells are read below.
+        # Numbers that cannot be read here are not reported: they are statistics of the result, which no metric uses.
         parsed = validated(_RESULT.validate_python, result, set())
         rows = tuple(map(read_row, parsed.rows))
     except ValueError:
         raise WrongShape("a result of the pipeline has another shape than documented", status=200) from None
     columns = tuple(column.name or "" for column in parsed.cols)
     if any(len(row) != len(columns) for row in rows):
-        raise WrongShape("a row of the pipeline has another width than its columns", status=200)
+        raise WrongShape("a row of the pipeline has more or fewer values than there are columns", status=200)
     return Rows(columns, rows, is_cut)

@@ -1,7 +1,9 @@
 """Carries out operations over HTTP: request, budget, retries, deadline, answer.
 
-In: an operation and its parameters. Out: an `Answer`, or an error of `exporter.platform.errors`. `client.py` makes a
-call, with its attempts and errors: with the key (`credential.py`), within the account's budget and the pauses after a
-429 or 503 (`rate_limiter.py`), with aiohttp (`transport.py`); `responses.py` reads what came. `connector.py` has the
-trusted certificates and proxies of an account, `mask.py` the names and values of secrets.
+In: an operation and its parameters. Out: an `Answer`, or an error of `exporter.platform.errors`.
+
+`client.py` makes a call: it repeats failed attempts and turns failures into errors. `credential.py` supplies the key,
+`rate_limiter.py` the account's budget and the pauses after a 429 or 503. `transport.py` sends requests with aiohttp,
+`responses.py` reads the answers. `connector.py` finds the account's proxy and creates its transport, `mask.py` masks
+secrets.
 """

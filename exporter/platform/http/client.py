@@ -1,6 +1,6 @@
 """The client of one account, through which every call to its platform is made.
 
-`PollCalls.call` is a call from its request to its answer: the budget, the attempts, and the waits between them.
+`PollCalls.call` makes a call: it waits for the budget, sends the request, and repeats a read that failed.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from exporter.blocking import blocking
-from exporter.clock import SYSTEM, Clocks
+from exporter.clock import Clocks, PlatformTime
 from exporter.platform import errors
 from exporter.platform.errors import PlatformError
 from exporter.platform.http import responses
@@ -26,22 +26,24 @@ from exporter.platform.operation import ADDRESS, Answer, Operation, Request, add
 
 T = TypeVar("T")
 
-# The attempts of a read, the first included. The wait between them doubles from `FIRST_WAIT` seconds, with full jitter.
+# The highest number of attempts of a read. The wait between two attempts is random; its maximum is `FIRST_WAIT` seconds
+# at first, and doubles with each attempt.
 ATTEMPTS = 3
 FIRST_WAIT = 0.5
-# A poll waits this long, in seconds, for a retry or for the end of a pause; otherwise its target is polled again later,
-# and others meanwhile. A command waits longer.
+# The longest wait of a poll, in seconds, for a retry or for the end of a pause. If that would take longer, the poll
+# fails, and its target is polled again later.
 SHORT_WAIT = 2.0
+# The longest wait of a command for a retry, in seconds.
 LONG_WAIT = 30.0
-# A retry is made only if at least this time, in seconds, is left for it; otherwise it would probably be interrupted.
+# The shortest time limit of a retry, in seconds. Without this much time left, there is no retry.
 SHORTEST_ATTEMPT = 1.0
-# A longer body, in bytes, is parsed by the executor; a shorter one takes a few milliseconds.
+# A body of more bytes than this is parsed by the executor. Parsing a shorter one takes a few milliseconds.
 LONG_BODY = 512 * 1024
 _PARTIAL = 206
 
 
 class Observer:
-    """Receives the events of one account's calls, and ignores them; every method returns at once and never fails."""
+    """Receives the events of one account's calls; this base class ignores them. No method blocks or raises."""
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """Report that an attempt ended.
@@ -50,15 +52,14 @@ class Observer:
             operation: the operation's name, such as `dns_statistics`.
             code: the HTTP status, or `none` without one.
             seconds: the duration.
-            reason: why there is no usable answer, as a `reason` of `exporter.platform.errors`; None for a usable
-                answer.
+            reason: why there is no usable answer, a `reason` of `exporter.platform.errors`; None for a usable answer.
         """
 
     def retried(self, operation: str) -> None:
         """Report that another attempt of the same call begins."""
 
     def unexpected(self, operation: str, field: str) -> None:
-        """Report an unknown value of this field in a good answer."""
+        """Report that a field of a good answer had an unknown or unreadable value."""
 
     def throttled(self, seconds: float) -> None:
         """Report how many seconds a call waited for the account's budget."""
@@ -69,19 +70,19 @@ class Client:
     """Carries out operations for one account, within its budget.
 
     Attributes:
-        base_url: the management API, or a database's endpoint.
+        base_url: the address of the management API, or of a database.
         credential: how calls are authenticated.
-        connect: makes the transport that sends the requests, such as `exporter.platform.http.connector.connector`.
+        connect: creates the transport that sends the requests, as `exporter.platform.http.connector.connector` does.
         rate_limiter: limits the calls of the account.
-        timeout: the deadline of a whole attempt, in seconds; shorter for a retry whose answer would be useless by then.
+        timeout: the time limit of an attempt, in seconds. A retry of a poll gets less if the poll ends before.
         observer: is notified of every attempt.
         clocks: the clocks.
         random: returns a number in [0, 1).
-        attempts: the number of attempts of a read.
-        platform_time: the `Date` of a good answer → the accepted time, as `PlatformTime.read` returns it.
-        parsing: parses long answers, one at a time, because of the memory that they take; None parses them on the event
-            loop, for a command that does nothing else.
-        secrets: what is masked in answers beside the credential, such as a proxy's password.
+        attempts: the highest number of attempts of a read.
+        platform_time: the platform's time, which good answers update.
+        parsing: parses long answers, one at a time, because parsing takes much memory. None: they are parsed on the
+            event loop, as in a command that does nothing else meanwhile.
+        secrets: texts that are masked in answers besides the credential, such as a proxy's password.
     """
 
     base_url: str
@@ -90,10 +91,10 @@ class Client:
     rate_limiter: RateLimiter
     timeout: float
     observer: Observer
-    clocks: Clocks = SYSTEM
+    clocks: Clocks
     random: Callable[[], float]
     attempts: int = ATTEMPTS
-    platform_time: Callable[[datetime | None], datetime | None] = lambda date: date
+    platform_time: PlatformTime
     parsing: Executor | None = None
     secrets: tuple[str, ...] = ()
     _transport: httpx.AsyncBaseTransport | None = field(init=False, default=None)
@@ -105,15 +106,15 @@ class Client:
             await self._transport.aclose()
 
     def until(self, moment: float | None) -> "PollCalls":
-        """Return the caller of one poll, whose answers are useless after `moment`, on the monotonic clock."""
+        """Return the caller of one poll, whose answers are useless after a time on the monotonic clock; None: never."""
         return PollCalls(self, moment)
 
     def present(self) -> datetime:
         """Return the platform's time now, or this machine's while that is unknown."""
-        return self.platform_time(None) or self.clocks.utc()
+        return self.platform_time.now() or self.clocks.utc()
 
     async def connected(self) -> httpx.AsyncBaseTransport:
-        """Return the transport, which is made before the first attempt: its import is not for that time limit."""
+        """Return the transport; the first call creates it, which is not part of the time limit of an attempt."""
         if self._transport is None:
             async with self._connecting:
                 if self._transport is None:
@@ -121,12 +122,12 @@ class Client:
         return self._transport
 
     async def attempt(self, call: "ReadyCall[T]", deadline: float) -> Answer[T]:
-        """Send a call once, and read its answer; report the attempt, and what its answer means for the budget.
+        """Send a call once, and read its answer; notify the observer and the rate limiter of the result.
 
         Args:
             call: the call.
-            deadline: the time limit of the whole attempt, in seconds. It is also the longest duration that is reported,
-                because the machine may have been suspended.
+            deadline: the time limit of the attempt, in seconds. It is also the longest duration that is reported, since
+                the clock includes the time while the machine was suspended.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -139,14 +140,14 @@ class Client:
             answer = await self._understand(operation, response, content, seconds)
         except PlatformError as error:
             seconds = min(deadline, self.clocks.monotonic() - began)
-            # The answer that a zone does not have a resource is not a failure.
+            # It is not a failure that the platform has no data.
             reason = None if isinstance(error, errors.NotAvailable) else error.reason
             code = str(error.status) if code == "none" and error.status else code
             self.observer.attempted(operation.name, code, seconds, reason)
             if errors.asks_to_wait(error):
                 self.rate_limiter.limited(operation.name, error.retry_after)
             elif not isinstance(error, errors.TransportError | errors.ServerError):
-                # Any other answer, also a refusal, shows that the operation is not limited.
+                # Any other answer, even a refusal, shows that the operation is not limited.
                 self.rate_limiter.answered(operation.name)
             raise
         self.observer.attempted(operation.name, code, seconds, None)
@@ -154,33 +155,34 @@ class Client:
         return answer
 
     async def _send(self, call: "ReadyCall[T]", deadline: float) -> tuple[httpx.Response, bytes]:
-        """Send a request and read its answer, within a number of seconds."""
-        came: httpx.Response | None = None
+        """Send a request, and return the response and its body, within a number of seconds."""
+        response: httpx.Response | None = None
         content = b""
         try:
             async with asyncio.timeout(deadline):
-                came = await call.transport.handle_async_request(call.request)
+                response = await call.transport.handle_async_request(call.request)
                 try:
-                    content = await responses.read_body(came, call.operation.most_bytes, call.secrets)
+                    content = await responses.read_body(response, call.operation.most_bytes, call.secrets)
                 finally:
-                    await cast("httpx.AsyncByteStream", came.stream).aclose()
+                    await cast("httpx.AsyncByteStream", response.stream).aclose()
         except (TimeoutError, httpx.HTTPError) as error:
-            # With an error status, the body is not needed.
-            if came is not None and not came.is_success:
-                return came, content
+            # The body of an error status is not needed.
+            if response is not None and not response.is_success:
+                return response, content
             host = urlsplit(self.base_url).netloc
             if isinstance(error, TimeoutError):
-                late = "no answer" if came is None else "the body did not end"
+                late = "no answer" if response is None else "the body did not end"
                 fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({host})")
             else:
                 fault = fault_of(error, host)
-            fault.status = came.status_code if came is not None else 0
+            fault.status = response.status_code if response is not None else 0
             raise fault from None
-        return came, content
+        return response, content
 
     async def _understand(
         self, operation: Operation[T], response: httpx.Response, raw: bytes, seconds: float
     ) -> Answer[T]:
+        """Read a response: return the payload in its body, or raise the failure that its status or body reports."""
         status = response.status_code
         date = responses.http_date(response.headers.get("date"))
         if not response.is_success:
@@ -191,7 +193,7 @@ class Client:
             raise errors.BadAnswer(
                 "the platform answered 206 with a part of a body, which was not asked for", status=206
             )
-        moment = self.platform_time(date)
+        moment = self.platform_time.now() if date is None else self.platform_time.read(date)
         value: Any = None
         if status not in operation.absent:
             unexpected = set[str]()
@@ -201,7 +203,7 @@ class Client:
                 else:
                     value = await blocking(self.parsing, responses.payload, operation, raw, status, unexpected)
             except PlatformError as error:
-                # The body may report a 429 or 503 that the status does not have.
+                # The body may report a 429 or 503 under a success status.
                 error.retry_after = self._asked_to_wait(response, date)
                 raise
             for name in unexpected:
@@ -214,11 +216,13 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class ReadyCall(Generic[T]):
-    """A call that is ready to be sent, each time in the same way.
+    """A call that is ready to be sent; all of its attempts send the same request.
 
     Attributes:
+        operation: the operation.
+        request: the HTTP request.
         transport: sends the request.
-        secrets: the secrets of the call, which are masked in its answer.
+        secrets: the secrets in the request, which are masked in the answer.
     """
 
     operation: Operation[T]
@@ -229,12 +233,12 @@ class ReadyCall(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class PollCalls:
-    """The calls of one poll.
+    """The calls of one poll, or of one command.
 
     Attributes:
         client: the account's client.
-        until: the time on the monotonic clock after which answers are useless; None if there is none.
-        number: the number of calls, without retries.
+        until: the time on the monotonic clock after which answers are useless; None for a command without such a time.
+        number: the number of calls so far, without retries.
     """
 
     client: Client
@@ -242,37 +246,25 @@ class PollCalls:
     number: int = 0
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request; repeat a read that failed while its answer would still be useful.
+        """Send a request, and return its answer; repeat a read that failed while its answer would still be useful.
 
         Raises:
             PlatformError: there is no usable answer.
         """
         self.number += 1
         client, operation, attempt = self.client, request.operation, 1
-        address, transport = address_of(client.base_url, request), await client.connected()
-        secret, *header = await client.credential.header()
-        sent = httpx.Request(
-            operation.method,
-            _BESIDE,
-            headers=_headers(operation.method, *header),
-            # As a stream: for `content`, httpx computes headers, which takes a third of the time.
-            stream=httpx.ByteStream(content_of(request) or b""),
-            extensions={ADDRESS: address},
-        )
-        body = request.body or {}
-        given = (str(body[one.name]) for one in operation.parameters if one.secret and one.name in body)
-        secrets = (secret, *client.secrets, *given)
-        ready = ReadyCall(operation, sent, transport, secrets)
+        secret, name, value = await client.credential.header()
+        ready = await self._prepared(request, secret, _headers(operation.method, name, value))
+        # A poll does not wait for the end of a long pause: its target is polled again later.
+        longest_pause = math.inf if self.until is None else SHORT_WAIT
         while True:
-            # A poll that cannot be begun now is begun after the pause; a command waits for its end.
-            longest = math.inf if self.until is None else SHORT_WAIT
-            client.observer.throttled(await client.rate_limiter.acquire(operation.name, longest))
+            client.observer.throttled(await client.rate_limiter.acquire(operation.name, longest_pause))
             try:
                 answer = await client.attempt(ready, self._deadline(attempt))
             except PlatformError as error:
                 if isinstance(error, errors.Unauthorized):
                     client.credential.refused = secret
-                error.redact(secrets)
+                error.redact(ready.secrets)
                 wait = self._wait(operation, error, attempt)
                 if wait is None:
                     raise
@@ -285,14 +277,28 @@ class PollCalls:
             attempt += 1
             await client.clocks.sleep(wait)
 
+    async def _prepared(self, request: Request[T], secret: str, headers: httpx.Headers) -> ReadyCall[T]:
+        """Return the call of a request with these headers, which contain the key or token `secret`."""
+        operation, body = request.operation, request.body or {}
+        sent = httpx.Request(
+            operation.method,
+            _PLACEHOLDER,
+            headers=headers,
+            # As a stream: for `content`, httpx computes headers, which takes a third of the time.
+            stream=httpx.ByteStream(content_of(request) or b""),
+            extensions={ADDRESS: address_of(self.client.base_url, request)},
+        )
+        given = (str(body[one.name]) for one in operation.parameters if one.secret and one.name in body)
+        return ReadyCall(operation, sent, await self.client.connected(), (secret, *self.client.secrets, *given))
+
     def _deadline(self, attempt: int) -> float:
-        """Return the seconds that an attempt may take: the first all of them, a retry until the next poll is due."""
+        """Return the time limit of an attempt in seconds: `timeout`, or for a retry the time that is left if less."""
         if attempt == 1 or self.until is None:
             return self.client.timeout
         return min(self.client.timeout, max(SHORTEST_ATTEMPT, self.until - self.client.clocks.monotonic()))
 
     def _wait(self, operation: Operation[T], error: PlatformError, attempt: int) -> float | None:
-        """Return the seconds until the next attempt, at least as many as the platform asked for; None for no other."""
+        """Return the seconds until the next attempt, at least as many as the platform asked for; None: no retry."""
         client = self.client
         if not error.retryable or operation.writes or attempt >= client.attempts:
             return None
@@ -304,13 +310,13 @@ class PollCalls:
         return wait if wait <= SHORT_WAIT and is_in_time else None
 
 
-# The transport takes the address from the request's extension: `httpx.URL` takes long to make, and changes the address.
-_BESIDE = httpx.URL("http://platform")
+# The URL of every `httpx.Request`. The transport takes the address from the request's extension instead.
+_PLACEHOLDER = httpx.URL("http://platform")
 
 
 @lru_cache
 def _headers(method: str, name: str, value: str) -> httpx.Headers:
-    """Return the headers of a request, with its credential; making them takes longer than the rest of the request."""
+    """Return the headers of a request with the credential's header `name: value`; cached, as this takes long."""
     return httpx.Headers(headers_of(method) | {name: value})
 
 
@@ -332,7 +338,7 @@ _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
     (TlsFailed, errors.TlsFault, "the TLS handshake failed"),
     (Unresolved, errors.NameFault, "the host name does not resolve"),
     (httpx.ConnectTimeout, errors.ConnectTimeout, "no connection within the time limit"),
-    (httpx.ConnectError, errors.Refused, "nothing accepts connections there"),
+    (httpx.ConnectError, errors.Refused, "nothing accepts connections at the address"),
     (httpx.NetworkError, errors.Reset, "the connection ended before the answer did"),
     (HeadTooLarge, errors.BodyTooLarge, "the answer has a header over 8190 bytes, or over 128 headers"),
     (httpx.DecodingError, errors.NotJson, "the body cannot be decoded"),
@@ -342,6 +348,6 @@ _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
 
 
 def fault_of(error: httpx.HTTPError, host: str) -> PlatformError:
-    """Return the error for an exception of httpx; its text has the host and the system's message, and no header."""
+    """Return the error for an exception of httpx; its text contains the host and the operating system's message."""
     kind, words = next((kind, words) for one, kind, words in _ERRORS if isinstance(error, one))
     return kind(f"{words} ({host}: {error})" if str(error) else f"{words} ({host})")

@@ -1,6 +1,6 @@
-"""Makes the connections of an account: its proxy, and the transport that carries its calls.
+"""Finds the proxy of an account in the environment, and creates the transport that sends the account's requests.
 
-A proxy of the environment is chosen by the rules that curl and Go share (docs/configuration.md, "Proxies").
+The proxy is chosen by the rules that curl and Go share (docs/configuration.md, "Proxies").
 """
 
 import re
@@ -19,10 +19,10 @@ from exporter.platform import errors
 from exporter.platform.http.mask import is_ambiguous
 from exporter.platform.operation import DEFAULT_PORTS
 
-# Returns a function that creates an account's transport, as `connector` does.
+# Has the arguments of `connector`, and returns a function that creates an account's transport.
 Connector = Callable[..., Callable[[], Awaitable[httpx.AsyncBaseTransport]]]
 
-# [2001:db8::1]:8080, host:8080, or one of them without the port; an address of IPv6 may stand without brackets.
+# An entry of NO_PROXY: `[2001:db8::1]:8080`, `host:8080`, or one without the port; then brackets are optional.
 _ENTRY = re.compile(r"\[(?P<v6>[^\]]+)\](?::(?P<v6_port>\d+))?|(?P<host>[^:]+):(?P<port>\d+)|(?P<bare>.+)")
 
 
@@ -33,12 +33,12 @@ def connector(
     *,
     connect_seconds: float,
 ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
-    """Return what makes the transport of an account; httpx's own pool slows down as it grows.
+    """Return a function that creates the transport of an account.
 
     Args:
-        base_url: the address of the calls, which decides whether a proxy of the environment applies.
-        max_in_flight: the size of the connection pool.
-        names: looks up the names of hosts.
+        base_url: the address of the calls; the proxy in the environment depends on it.
+        max_in_flight: the highest number of connections.
+        names: the executor on which host names are looked up.
         connect_seconds: the time limit for connecting.
 
     Raises:
@@ -47,7 +47,7 @@ def connector(
     through = proxy_of(base_url)
 
     async def connect() -> httpx.AsyncBaseTransport:
-        # Importing aiohttp takes 0.1 s. The daemon answers its first scrape before that.
+        # Importing aiohttp takes 0.1 s; on an executor, so that the daemon can answer scrapes meanwhile.
         await blocking(names, import_module, "exporter.platform.http.transport")
         from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
@@ -57,9 +57,10 @@ def connector(
 
 
 def proxy_of(base_url: str) -> httpx.Proxy | None:
-    """Return the proxy of the calls to an address; None if they go there directly.
+    """Return the proxy for calls to an address; None if they use none.
 
-    Raises ProxyFault if the environment's variable is not the URL of an HTTP proxy.
+    Raises:
+        ProxyFault: the environment variable is not the URL of an HTTP proxy.
     """
     address, variable = environment_proxy(base_url)
     if not address:
@@ -76,7 +77,7 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
 
 
 def environment_proxy(base_url: str) -> tuple[str, str]:
-    """Return the proxy that the environment gives for an address, and its variable; both empty if there is none."""
+    """Return the URL of the proxy for an address, and the environment variable that sets it; empty without a proxy."""
     parts, environment = urlsplit(base_url), getproxies_environment()
     scheme = parts.scheme if environment.get(parts.scheme) else "all"
     address, port = environment.get(scheme, ""), parts.port or DEFAULT_PORTS[parts.scheme]
@@ -86,7 +87,7 @@ def environment_proxy(base_url: str) -> tuple[str, str]:
 
 
 def proxy_secrets(base_url: str) -> tuple[str, ...]:
-    """Return what no output may show of the proxy of these calls: its password, also as it is sent."""
+    """Return the texts to mask if calls to an address use a proxy: its password, and the header that contains it."""
     proxy = proxy_of(base_url)
     if proxy is None or proxy.raw_auth is None:
         return ()
@@ -96,7 +97,7 @@ def proxy_secrets(base_url: str) -> tuple[str, ...]:
 
 
 def is_direct(host: str, port: int, excluded: str) -> bool:
-    """Return whether calls to a host use no proxy of the environment: it is this machine, or is excluded.
+    """Return whether calls to a host use no proxy, because it is this machine or `NO_PROXY` excludes it.
 
     Args:
         host: a host name or an address, without brackets.
@@ -111,6 +112,7 @@ def is_direct(host: str, port: int, excluded: str) -> bool:
 
 
 def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, port: int) -> bool:
+    """Return whether an entry of `NO_PROXY` matches a host and port; `address` is the host as an IP address, if any."""
     if entry == "*":
         return True
     parts = _ENTRY.fullmatch(entry)

@@ -14,7 +14,8 @@ class Credential:
         refresh: awaited before `read`, if finding out whether the key was rotated may take time.
 
     Attributes:
-        refused: the secret that the platform refused at its last use; empty if it could not be read; None otherwise.
+        refused: the key or token, if the platform refused it at its last use or a header cannot contain it; empty if
+            it could not be read; None if it was accepted or never used.
     """
 
     __slots__ = ("_read", "_refresh", "_scheme", "refused")
@@ -28,10 +29,10 @@ class Credential:
         self.refused: str | None = None
 
     async def header(self) -> tuple[str, str, str]:
-        """Return the current key or token, after a check whether it was rotated; and the header that contains it.
+        """Return the current key or token, and the name and the value of the header that contains it.
 
         Raises:
-            CredentialError: it cannot be read, or is not valid in a header.
+            CredentialError: it cannot be read, or a header cannot contain it.
         """
         if self._refresh is not None:
             await self._refresh()
@@ -48,11 +49,11 @@ class Credential:
         return secret, "Authorization", f"Bearer {secret}"
 
     def is_refused(self) -> bool:
-        """Return whether the platform refused the secret at its last use."""
+        """Return whether the key or token failed at its last use: it was refused, or could not be read or sent."""
         return self.refused is not None
 
     def is_replaced(self) -> bool:
-        """Return whether the secret was replaced since the platform refused it; the caller then clears `refused`."""
+        """Return whether the key or token was replaced after its last use failed; the caller then clears `refused`."""
         try:
             return self.refused is not None and self._read() != self.refused
         except CredentialError:

@@ -9,7 +9,7 @@ from typing import Any
 MASK = "***"
 # A shorter secret may be equal to a word of an answer.
 SHORTEST = 12
-# An '@' that does not end the user name and the password for every parser.
+# An '@' after one of these characters: parsers of addresses disagree on whether the password ends there.
 _AMBIGUOUS = regex(r"[/?#@].*@", DOTALL)
 _WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
@@ -19,7 +19,7 @@ _SECRET_PART = regex(
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """Replace each secret in a text; the longest first, because a shorter one may be a part of it."""
+    """Replace each secret in a text; the longest first, because a shorter secret may be a part of a longer one."""
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, MASK)
     return text
@@ -34,7 +34,7 @@ def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
 
 
 def is_ambiguous(address: str) -> bool:
-    """Return whether a part of a password in an address could be taken for its host, port or path, and shown."""
+    """Return whether a parser may take a part of the password in an address for its host, port or path, and show it."""
     return _AMBIGUOUS.search(address.partition("://")[2] or address) is not None
 
 
@@ -48,12 +48,12 @@ def is_secret_name(name: str) -> bool:
 def mask_secrets(
     data: object, is_secret: Callable[[str], bool] = is_secret_name, clean: Callable[[str], str] = str
 ) -> object:
-    """Replace, in place, every text below a field with a secret's name; numbers are not secrets.
+    """Mask, in place, every text in a field with a secret's name, at any depth; numbers are kept. Return `data`.
 
     Args:
         data: any JSON.
-        is_secret: whether a field of this name holds a secret.
-        clean: applied to all other texts.
+        is_secret: returns whether a field of this name holds a secret.
+        clean: returns what replaces any other text.
     """
     pending: list[tuple[Any, bool]] = [(data, False)] if isinstance(data, dict | list) else []
     while pending:

@@ -1,4 +1,4 @@
-"""Reads answers: the body, without the secrets of the call; the payload of a success, or the failure it reports."""
+"""Reads answers: their body, and from it the payload, or the failure that it reports."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -18,25 +18,26 @@ from exporter.platform.wire import Envelope, Wire, describe, validated
 
 T = TypeVar("T")
 
+# The number of bytes that are read of the body of an error.
 ERROR_BODY_LIMIT = 64 * 1024
-# A longer wait in seconds that the platform asks for is shortened to this one.
+# The longest wait that a `Retry-After` can cause, in seconds.
 LONGEST_WAIT = 3600.0
+# A float holds no integer with more digits.
 _MOST_DIGITS = 310
 
 
 async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
-    """Read the body of an answer; the body of an error is cut at its limit.
+    """Read the body of an answer; of the body of an error, at most about 64 KiB.
 
     Args:
         response: the answer.
-        most_bytes: the limit of a good answer.
-        secrets: the secrets of the call, which are masked in case the platform repeats them, so that no name, label or
-            error contains one.
+        most_bytes: the highest number of bytes in the body of a success.
+        secrets: the secrets of the call. They are masked in the body, so that no name, label or error contains one.
 
     Raises:
-        BodyTooLarge: the answer is a success, and its body is longer than the limit.
-        httpx.TransportError: it is not received completely.
-        httpx.DecodingError: it cannot be decoded.
+        BodyTooLarge: the answer is a success, and its body has more bytes.
+        httpx.TransportError: the body is not received completely.
+        httpx.DecodingError: the body cannot be decoded.
     """
     is_success, announced = response.is_success, response.headers.get("content-length", "")
     limit = most_bytes if is_success else ERROR_BODY_LIMIT
@@ -44,7 +45,7 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
         raise _too_large(most_bytes, response)
     pieces: list[bytes] = []
     size = 0
-    # Not by the response's own iterators, which accept no answer that a test has made with `content`.
+    # The iterators of a response refuse one that was created with `content`, as in tests.
     async for piece in cast("httpx.AsyncByteStream", response.stream):
         pieces.append(piece)
         size += len(piece)
@@ -75,11 +76,11 @@ def http_date(text: str | None) -> datetime | None:
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float | None:
-    """`Retry-After` in either form, as seconds from `now` on, at most an hour; None if it is missing or unreadable.
+    """Return the seconds to wait, at most an hour, as `Retry-After` says; None if it is missing or unreadable.
 
     Args:
-        value: the header: a number of seconds or an HTTP date.
-        now: the sender's own clock, so that a difference between its clock and this machine's does not matter.
+        value: the header: a number of seconds, or an HTTP date.
+        now: the time by the platform's clock, which may differ from this machine's.
     """
     if value is None:
         return None
@@ -90,26 +91,27 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
     return None if moment is None else min(LONGEST_WAIT, max(0.0, (moment - now).total_seconds()))
 
 
-# Parts of error keys that mean that the plan lacks the resource, that it was never set up, or that it does not exist.
+# Parts of error keys which mean that the plan does not include the feature, or that it was never set up.
 _UNAVAILABLE = ("invalid_plan_type", "no_configuration", "not_configured")
-_NONE = (*_UNAVAILABLE, "not_found")
-# The classes of errors that mean *not available* where the key has such a part. Any other 404 ends its target.
-_NONE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
-    errors.Rejected: _NONE,
-    errors.Forbidden: _NONE,
-    errors.EnvelopeError: _NONE,
+_ABSENT = (*_UNAVAILABLE, "not_found")
+# Class of error → the parts of error keys that make it `NotAvailable` instead. A `NotFound` that stays one means that
+# the target does not exist.
+_NOT_AVAILABLE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
+    errors.Rejected: _ABSENT,
+    errors.Forbidden: _ABSENT,
+    errors.EnvelopeError: _ABSENT,
     errors.NotFound: _UNAVAILABLE,
 }
 
 
 class Failure(NamedTuple):
-    """What a body says about a failure, in any of the documented shapes (interface document, Errors).
+    """The failure that a body describes, in any of the documented shapes (interface document, Errors).
 
     Attributes:
         message: the platform's message in one line.
         key: the platform's key for the error.
-        status: the status in the body, if it is one of a failure; else 0.
-        is_reported: whether the body itself reports a failure, also where its HTTP status is a success.
+        status: the status in the body, if it is 400 or more; else 0.
+        is_reported: whether the body is that of a failure even if the HTTP status is a success.
     """
 
     message: str = ""
@@ -119,7 +121,7 @@ class Failure(NamedTuple):
 
 
 def failure_in(raw: bytes) -> Failure:
-    """Read an error body: problem details, a script error, an envelope, status only, text, or nothing."""
+    """Read an error body: problem details, a script error, an envelope, only a status, text, or nothing."""
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -129,19 +131,25 @@ def failure_in(raw: bytes) -> Failure:
         return Failure()
     named = (body.get(name) for name in ("error", "errorResponse"))
     inner: dict[str, Any] = next((one for one in named if isinstance(one, dict)), {})
-    merged, listed = {**body, **inner}, body.get("errors")
-    parts = [_string(merged, name) for name in ("message", "Message", "title", "detail", "error")]
+    merged = {**body, **inner}
+    key, status = _string(merged, "errorKey") or _string(merged, "ErrorKey"), merged.get("statusCode")
+    status = status if isinstance(status, int) and status >= 400 else 0  # noqa: PLR2004
+    # The error object of a good answer has default values: `success` is false, and there is no key and no message.
+    success, has_message = merged.get("success"), bool(merged.get("message") or merged.get("Message"))
+    is_reported = success is not True and (bool(key) or (has_message and (bool(inner) or success is False)))
+    is_status_alone = status > 0 and body.get("data") is None
+    return Failure(_message_of(merged), key, status, is_reported or is_status_alone)
+
+
+def _message_of(body: Mapping[str, Any]) -> str:
+    """Return the texts of an error body in one line, with the wrong fields that it lists."""
+    parts = [_string(body, name) for name in ("message", "Message", "title", "detail", "error")]
+    listed = body.get("errors")
     for item in listed[:20] if isinstance(listed, list) else []:
         field, message = _string(item, "field"), _string(item, "message")
         if field and message not in parts:
             parts.append(f"{field}: {message}")
-    message = one_line(". ".join(dict.fromkeys(filter(None, parts))).replace(".. ", ". "))
-    key, status = _string(merged, "errorKey") or _string(merged, "ErrorKey"), merged.get("statusCode")
-    status = status if isinstance(status, int) and status >= 400 else 0  # noqa: PLR2004
-    # A good payload may carry an error object of defaults, whose `success` is false without a word why.
-    success, says_why = merged.get("success"), bool(merged.get("message") or merged.get("Message"))
-    is_reported = success is not True and (bool(key) or (says_why and (bool(inner) or success is False)))
-    return Failure(message, key, status, is_reported or (status > 0 and body.get("data") is None))
+    return one_line(". ".join(dict.fromkeys(filter(None, parts))).replace(".. ", ". "))
 
 
 def _string(body: object, name: str) -> str:
@@ -150,12 +158,12 @@ def _string(body: object, name: str) -> str:
 
 
 def _by_key(kind: type[PlatformError], key: str) -> type[PlatformError]:
-    """Return the class of an error whose key may say that the platform has none of it."""
-    return errors.NotAvailable if any(word in key.lower() for word in _NONE_KEYS.get(kind, ())) else kind
+    """Return the class of an error: `NotAvailable` if the error's key says so, else `kind`."""
+    return errors.NotAvailable if any(part in key.lower() for part in _NOT_AVAILABLE_KEYS.get(kind, ())) else kind
 
 
 def status_error(status: int, raw: bytes, retry_after: float | None) -> PlatformError:
-    """Return the error for a failure status, with the content of the body."""
+    """Return the error for an HTTP status that is a failure, with the message in the body."""
     failure = failure_in(raw)
     said = f": {failure.message}" if failure.message else ""
     return _by_key(error_for_status(status), failure.key)(
@@ -173,11 +181,11 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
         operation: the operation.
         raw: the body.
         status: the HTTP status.
-        unexpected: receives the names of the fields with an unknown value, or with a number or a date that cannot be
-            read, which is None then.
+        unexpected: receives the names of the fields that have an unknown value, or a number or date that cannot be
+            read, which becomes None.
 
     Raises:
-        NotJson, WrongShape: the body cannot be used.
+        NotJson, WrongShape: the body is not the documented JSON.
         EnvelopeError, NotAvailable, StatusError: the body reports a failure.
     """
     value: Any
@@ -199,11 +207,11 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
 
 
 def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
+    """Parse and validate a body; a text, number or date that cannot be read affects only its own field."""
     try:
         return adapter.validate_json(raw, context=unreadable)
     except ValidationError as error:
-        # Invalid UTF-8, unpaired surrogates, and numbers and dates that cannot be read must affect one field only, and
-        # not the whole answer.
+        # Try again, tolerating invalid UTF-8, unpaired surrogates, and numbers and dates that cannot be read.
         try:
             body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
             return validated(lambda value: adapter.validate_json(_written(value), context=unreadable), body, unreadable)
@@ -214,7 +222,7 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
 
 
 def _integer(digits: str) -> int | float:
-    """Return an integer of JSON; infinity for one that no float holds, because Python reads only 4,300 digits."""
+    """Convert an integer of JSON; a longer one than a float can hold becomes infinity."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
@@ -223,14 +231,12 @@ def _written(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _is_no_json(error: ValidationError) -> bool:
-    # Stop at the first fault; with many wrong items, the list of all faults would be long.
-    return error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
-
-
 def _why_unparsed(error: ValidationError, raw: bytes, status: int) -> PlatformError:
-    if _is_no_json(error):
-        looks = "HTML" if raw.lstrip().startswith(b"<") else "not whole JSON"
+    """Return the error for a body that is not valid; `error` says why."""
+    # Count the faults first: with many wrong items, listing them would take long.
+    is_no_json = error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
+    if is_no_json:
+        looks = "HTML" if raw.lstrip().startswith(b"<") else "not complete JSON"
         return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
     failure = failure_in(raw)
     if failure.is_reported:
@@ -239,11 +245,13 @@ def _why_unparsed(error: ValidationError, raw: bytes, status: int) -> PlatformEr
 
 
 def _refusal(failure: Failure, status: int) -> PlatformError:
-    """Return the error for a failure that is reported under a success status."""
-    message, key, reported, _ = failure
-    said = message or key or (f"status {reported}" if reported else "without a message")
+    """Return the error for a failure that the body reports although the HTTP status is a success."""
+    said = failure.message or failure.key or (f"status {failure.status}" if failure.status else "without a message")
     words = f"the platform answered {status} with a failure: {said}"
-    # A 404 as the HTTP status means that the target no longer exists; a 404 in an envelope does not.
-    is_status = reported in (401, 403, 429, 503) or (not key and not message and reported not in (0, 404))
-    kind: type[PlatformError] = error_for_status(reported) if is_status else errors.EnvelopeError
-    return _by_key(kind, key)(words, status=reported or status, error_key=key)
+    # The status in the body is used like an HTTP status if callers act on it, or if the body contains nothing else. A
+    # 404 is not: as an HTTP status it means that the target no longer exists, in a body it does not.
+    is_status_alone = not failure.key and not failure.message and failure.status not in (0, 404)
+    kind: type[PlatformError] = errors.EnvelopeError
+    if failure.status in (401, 403, 429, 503) or is_status_alone:
+        kind = error_for_status(failure.status)
+    return _by_key(kind, failure.key)(words, status=failure.status or status, error_key=failure.key)

@@ -1,6 +1,6 @@
-"""Sends httpx's requests with aiohttp, and translates its answers and exceptions into those of httpx.
+"""Sends httpx requests with aiohttp, and translates aiohttp's answers and exceptions to those of httpx.
 
-Importing it takes 0.1 s, of which most is aiohttp.
+aiohttp is used because httpx's own connection pool slows down as it grows. Importing this module takes 0.1 s.
 """
 
 import asyncio
@@ -26,21 +26,22 @@ from exporter.platform.http.client import HeadTooLarge, TlsFailed, Unresolved
 from exporter.platform.operation import ADDRESS
 
 KEEPALIVE_SECONDS = 75.0
-# The headers of an answer that are passed on; all of them would take twice the time.
+# The headers of an answer that the client reads. Only these are passed on; all of them would take twice the time.
 _READ = frozenset({b"content-length", b"date", b"retry-after"})
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """A pool of connections; it keeps no cookies, and sends each request once.
+    """A pool of connections to the platform; it keeps no cookies, and sends each request once.
 
     Args:
         max_in_flight: the highest number of connections.
         connect_seconds: the time limit for connecting.
-        names: looks up the names of hosts.
-        proxy: the proxy of all requests.
+        names: the executor on which host names are looked up.
+        proxy: the proxy of all requests; None for no proxy.
 
     Attributes:
-        losses: how many connections were lost before an answer; those from before the last loss are not used again.
+        losses: the number of requests so far whose connection was lost before an answer. A connection that is older
+            than the last loss is not used again.
     """
 
     def __init__(
@@ -56,13 +57,14 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             keepalive_timeout=KEEPALIVE_SECONDS,
             resolver=aiohttp.ThreadedResolver(_Names(names)),  # type: ignore[arg-type] # these are all that it calls
         )
-        connector._factory = partial(_Line, asyncio.get_running_loop(), self)  # type: ignore[assignment] # noqa: SLF001
+        create = partial(_Connection, asyncio.get_running_loop(), self)
+        connector._factory = create  # type: ignore[assignment] # noqa: SLF001
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(sock_connect=connect_seconds),
         )
-        # aiohttp would repeat idempotent requests, some of which write, outside of the budget and unobserved.
+        # aiohttp would repeat requests by itself: outside of the budget, not counted, and even some that write.
         self._session._retry_connection = False  # noqa: SLF001
         self._proxy = None if proxy is None else str(proxy.url)
         self._proxy_headers: dict[str, str] | None = None
@@ -71,11 +73,11 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             self._proxy_headers = {"Authorization": f"Basic {b64encode(b':'.join(proxy.raw_auth)).decode()}"}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request without redirects; the body of its answer is decoded while it is read."""
+        """Send a request, and return the answer before its body is read; redirects are not followed."""
         address = request.extensions[ADDRESS]
-        # The parameters in it are percent-encoded already.
+        # The parameters in the address are percent-encoded already.
         url = URL(address, encoded=address.isascii() and address.isprintable())
-        # aiohttp adds the host as it is in the address.
+        # aiohttp adds the `Host` header.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
         try:
             response = await self._session.request(
@@ -100,7 +102,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Looks up names on an executor of the account, because the event loop's own is shared and a look-up may hang."""
+    """Looks up host names for aiohttp on the account's own executor, because a look-up may hang for long."""
 
     executor: Executor
 
@@ -111,19 +113,19 @@ class _Names:
         return await blocking(self.executor, socket.getnameinfo, address, flags)
 
 
-class _Line(ResponseHandler):
-    """A connection that is kept for another request only while nothing comes that no request has asked for."""
+class _Connection(ResponseHandler):
+    """A connection that is not used again if it received something after an answer, or is older than the last loss."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, transport: AiohttpTransport) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, pool: AiohttpTransport) -> None:
         super().__init__(loop)
-        self._losses = transport.losses
-        self._of = transport
+        self._losses = pool.losses
+        self._pool = pool
 
     def is_connected(self) -> bool:
-        """Return whether another request may be sent: aiohttp asks this of a kept connection."""
-        if not super().is_connected() or self.should_close or self._losses != self._of.losses:
+        """Return whether another request may be sent; aiohttp calls this before it uses a connection again."""
+        if not super().is_connected() or self.should_close or self._losses != self._pool.losses:
             return False
-        # What the system has received and nobody has read: an answer, or the end of the connection.
+        # The socket is readable if something arrived after the last answer, or if the platform closed the connection.
         unread = select.poll()
         unread.register(self.transport.get_extra_info("socket"), select.POLLIN)  # type: ignore[union-attr]
         return not unread.poll(0)
@@ -131,7 +133,7 @@ class _Line(ResponseHandler):
 
 @dataclass(slots=True, eq=False)
 class _Body(httpx.AsyncByteStream):
-    """Yields a body, decoded, in pieces."""
+    """Yields a body in pieces, decoded by its `Content-Encoding`."""
 
     response: aiohttp.ClientResponse
 
@@ -148,20 +150,20 @@ class _Body(httpx.AsyncByteStream):
         return part
 
     async def aclose(self) -> None:
-        """Give the connection back to the pool; it is closed if the body was not read to its end."""
+        """Return the connection to the pool; it is closed if the body was not read to its end."""
         try:
             self.response.release()
         except CAUGHT as error:
             _raise(error)
 
 
-# A connection that there was is gone; the exception for one that cannot be made is derived from the second.
+# The exceptions for a lost connection. The second is the base class of the one for a connection that never existed.
 _LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 # The exceptions that aiohttp raises during a request.
 CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 
-# Exceptions of aiohttp and the sockets, and that of httpx. The order matters: the first entry that matches any
-# exception of the chain decides.
+# Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry that matches any exception
+# of the chain decides.
 _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestError]], ...] = (
     ((LineTooLong,), HeadTooLarge),
     ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError), httpx.ProxyError),
@@ -178,23 +180,24 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
 
 
 def _raise(error: BaseException) -> NoReturn:
-    """Raise the exception of httpx for another, without that one, which contains the request and with it the key."""
+    """Raise the exception of httpx that corresponds to `error`, without a link to it: it contains the key."""
     fault = translate(error)
-    # aiohttp keeps the exception beside the body; its traceback leads back to both, and to what was read of the body.
+    # aiohttp stores the exception with the body, and its traceback refers to the body: memory that would stay in use.
     error.__traceback__ = None
     try:
         raise fault from None
     finally:
-        # A frame that keeps the exception which keeps it would be freed, with the body, by a garbage collection only.
+        # The exception refers to this frame. If the frame also referred to the exception, only a garbage collection
+        # would free both, and the body.
         del fault
 
 
 def translate(error: BaseException) -> httpx.RequestError:
-    """Return the exception of httpx for one of aiohttp or of the sockets; its text is the system's message."""
+    """Return the exception of httpx for one of aiohttp or the sockets; its text is the operating system's message."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None:
-        # A connector's exception has that of the system.
+        # The exception of a connector holds that of the operating system.
         chain += [link, *filter(None, [getattr(link, "os_error", None)])]
         link = link.__cause__ or link.__context__
     if any(isinstance(found, BadHttpMessage) and "Too many headers" in found.message for found in chain):
@@ -207,6 +210,7 @@ def translate(error: BaseException) -> httpx.RequestError:
 
 
 def _system_message(link: BaseException) -> str:
+    """Return the message of the operating system or of TLS in an exception; empty if it has none."""
     refusal = getattr(link, "certificate_error", link)
     if isinstance(refusal, ssl.SSLCertVerificationError):
         return refusal.verify_message
