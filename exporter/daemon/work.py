@@ -1,6 +1,8 @@
 """All that polls, counts and renders for one shard. A reload replaces what differs in it; all else goes on."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 
 from exporter.collectors import catalogue, discovery
 from exporter.counters.ledger import RETRY_SECONDS, Ledger
@@ -27,7 +29,7 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import take_census
+from exporter.web.targets import STATES, all_targets, state_of
 from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.selections import addresses_of, selections_of
 from exporter.wiring.target_families import TargetFamilies
@@ -203,19 +205,28 @@ class Work:
 
     def show(self) -> None:
         """Serve which accounts are up, the numbers of targets, and what is known of them beside their polls."""
-        census = take_census(self.parts)
-        telemetry, ups = self._telemetry, self.accounts.up().items()
+        telemetry, ups = self._telemetry, self.accounts.up()
         # Another shard reports an account that belongs to it.
-        own = {(name,): up for name, up in ups if self.registry.owns(TargetKey.of(name, "account", name))}
+        own = {(name,): up for name, up in ups.items() if self.registry.owns(TargetKey.of(name, "account", name))}
         telemetry.show(telemetry.up, own)
         telemetry.show(telemetry.clock_offset, self.accounts.clock_offsets())
-        telemetry.show(telemetry.targets, census.accounts)
-        telemetry.show(telemetry.failing, census.failing)
-        telemetry.show(telemetry.mismatched, {(account,): number for account, number in census.mismatched.items()})
+        self._show_states(ups)
         gone = [move for move in self.registry.moves() if move.is_gone]
         removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
         telemetry.show(telemetry.target_removed, removed)
         self._target_families.show(self._settings)
+
+    def _show_states(self, accounts: Iterable[str]) -> None:
+        """Serve how many targets are in each state, fail for each reason, and have a total that does not match."""
+        telemetry, statuses = self._telemetry, list(all_targets(self.parts))
+        states = Counter(dict.fromkeys(product(self.schedule.accounts, STATES), 0))
+        states.update((one.target.client_name, state_of(one)) for one in statuses)
+        telemetry.show(telemetry.targets, states)
+        failing = Counter((one.target.account, one.collector, one.reason) for one in statuses if one.reason)
+        telemetry.show(telemetry.failing, failing)
+        mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
+        mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.served)
+        telemetry.show(telemetry.mismatched, mismatched)
 
     async def _show_absent(self) -> None:
         self._telemetry.show(self._telemetry.absent, await self._explainer.counts())

@@ -4,12 +4,13 @@ Times are unix seconds, durations are seconds, rates are requests a second, targ
 and an unknown value is null.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 from exporter.exposition.store import Status
 from exporter.web.health import health
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import FAILING, STATES, UP, Census, all_targets, state_of, take_census, target_values
+from exporter.web.targets import FAILING, STATES, UP, all_targets, state_of
 from exporter.web.url_fields import Json
 
 MOST_FAILURES = 50
@@ -18,8 +19,13 @@ MOST_MOVES = 50
 
 def status_of(parts: Parts) -> Json:
     """Return the state of the whole exporter."""
-    process, census, shard = parts.process(), take_census(parts), parts.registry.shard
-    failures = _failures(parts)
+    process, shard, statuses = parts.process(), parts.registry.shard, list(all_targets(parts))
+    # Account or collector → how many of its targets are in each state.
+    accounts, collectors = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
+    for one in statuses:
+        accounts[one.target.client_name][state_of(one)] += 1
+        collectors[one.collector][state_of(one)] += 1
+    failures = _failures(statuses)
     return {
         "version": parts.version,
         "started": process.started,
@@ -35,9 +41,9 @@ def status_of(parts: Parts) -> Json:
             "fault": parts.ledger.fault,
             "set_aside": process.set_aside,
         },
-        "targets": {state: sum(census.accounts[name, state] for name in parts.schedule.accounts) for state in STATES},
-        "accounts": [_account(parts, process, name, census, failures) for name in parts.schedule.accounts],
-        "collectors": [_collector(parts, name, census) for name in parts.schedule.plans],
+        "targets": {state: sum(states[state] for states in accounts.values()) for state in STATES},
+        "accounts": [_account(parts, process, name, accounts[name], failures) for name in parts.schedule.accounts],
+        "collectors": [_collector(parts, name, collectors[name]) for name in parts.schedule.plans],
         "failures": failures[:MOST_FAILURES],
         "moves": [
             {
@@ -52,33 +58,33 @@ def status_of(parts: Parts) -> Json:
     }
 
 
-def _failures(parts: Parts) -> list[Json]:
+def _failures(statuses: Iterable[Status]) -> list[Json]:
     """Return the failures by account and reason, the newest first, each with the target that was polled last."""
+    newest = sorted((one for one in statuses if state_of(one) == FAILING), key=lambda one: -one.polled)
     alike: defaultdict[tuple[str, str], list[Status]] = defaultdict(list)
-    for status in all_targets(parts):
-        if state_of(status) == FAILING:
-            alike[status.target.client_name, status.reason].append(status)
-    failures = []
-    for (account, reason), statuses in alike.items():
-        one = target_values(parts, max(statuses, key=lambda status: status.polled))
-        failures.append(
-            {
-                "account": account,
-                # A target whose polls are far too late has no reason.
-                "reason": reason or "stale",
-                "collectors": sorted({status.collector for status in statuses}),
-                "targets": len(statuses),
-                **{name: one[name] for name in ("target", "name", "message", "last_poll")},
-            }
-        )
-    return sorted(failures, key=lambda failure: -failure["last_poll"])
+    for one in newest:
+        alike[one.target.client_name, one.reason].append(one)
+    return [
+        {
+            "account": account,
+            # A target whose polls are far too late has no reason.
+            "reason": reason or "stale",
+            "collectors": sorted({one.collector for one in failing}),
+            "targets": len(failing),
+            "target": failing[0].target.key.label,
+            "name": failing[0].target.name,
+            "message": failing[0].message,
+            "last_poll": failing[0].polled,
+        }
+        for (account, reason), failing in alike.items()
+    ]
 
 
-def _account(parts: Parts, process: Process, name: str, census: Census, failures: list[Json]) -> Json:
+def _account(parts: Parts, process: Process, name: str, states: Counter[str], failures: list[Json]) -> Json:
     """Return an account or a database; `demand` and `budget` are requests a second."""
-    account, numbers = parts.schedule.accounts[name], {state: census.accounts[name, state] for state in STATES}
+    account = parts.schedule.accounts[name]
     # A database's last answer is not kept; it is up if one of its targets is up.
-    is_up = process.account_up.get(name, numbers[UP] > 0)
+    is_up = process.account_up.get(name, states[UP] > 0)
     return {
         "account": name,
         "up": is_up,
@@ -86,21 +92,21 @@ def _account(parts: Parts, process: Process, name: str, census: Census, failures
         "demand": account.pace.demand,
         "budget": account.pace.rate,
         "paused": account.client.rate_limiter.pause(),
-        "targets": sum(numbers.values()),
-        "failing": numbers[FAILING],
+        "targets": states.total(),
+        "failing": states[FAILING],
         "clock_offset": parts.ledger.platform_time(name).offset,
     }
 
 
-def _collector(parts: Parts, name: str, census: Census) -> Json:
+def _collector(parts: Parts, name: str, states: Counter[str]) -> Json:
     """Return a collector; `next_run` is the time until its next target is due."""
-    schedule, numbers = parts.schedule, {state: census.collectors[name, state] for state in STATES}
+    schedule = parts.schedule
     return {
         "collector": name,
         "interval": schedule.plans[name].interval,
         "effective_interval": schedule.slowest(name),
-        "targets": sum(numbers.values()),
-        "failing": numbers[FAILING],
+        "targets": states.total(),
+        "failing": states[FAILING],
         "next_run": max(0.0, schedule.next_due(name) - parts.clocks.monotonic()),
         "last_duration": schedule.durations.get(name),
     }
