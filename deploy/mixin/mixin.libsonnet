@@ -19,7 +19,7 @@ local select(key, change) = [
 {
   local config = self._config,
   _config+:: {
-    // The address before `/ALERT.md` in `runbook_url`, such as http://edge-exporter:9877/runbooks; empty: as shipped.
+    // The address before `/ALERT.md` in `runbook_url`, such as https://wiki.example.net/runbooks; empty: as shipped.
     runbookBase: '',
     // Labels of every alert.
     alertLabels: {},

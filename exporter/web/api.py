@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
@@ -17,21 +18,22 @@ from exporter.web.url_fields import Json, read_fields
 MOST_TARGETS = 20
 
 
-def encode(value: object) -> str:
-    """Encode a value as JSON in ASCII; texts are as in labels of metrics, so that all programs can read them."""
-    return json.dumps(_readable(value), separators=(",", ":"), allow_nan=False)
-
-
-def _readable(value: object) -> object:
+def readable(value: Any) -> Any:  # noqa: ANN401 - the values of JSON
+    """Return JSON whose texts are as in labels of metrics, so that all programs and browsers can read them."""
     match value:
         case str():
             return label_value(value)
         case Mapping():
-            return {name: _readable(own) for name, own in value.items()}
+            return {name: readable(own) for name, own in value.items()}
         case list() | tuple():
-            return list(map(_readable, value))
+            return list(map(readable, value))
         case _:
             return value
+
+
+def encode(value: object) -> str:
+    """Encode a value as JSON in ASCII."""
+    return json.dumps(readable(value), separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def explain(parts: Parts, query: QueryParams) -> Json:

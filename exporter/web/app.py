@@ -13,12 +13,11 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.assets.shipped import AssetError, shipped
 from exporter.http_server.protocol import HeaderLines, ReadyAnswer
-from exporter.web.api import API, encode, explain
-from exporter.web.headers import PAGE_POLICY, with_headers
+from exporter.web.api import API, encode, explain, readable
+from exporter.web.headers import with_headers
 from exporter.web.health import health
-from exporter.web.http_sd import INCOMPLETE, discover, groups
+from exporter.web.http_sd import INCOMPLETE, discover
 from exporter.web.metrics import MetricsEndpoint
 from exporter.web.page.page import render
 from exporter.web.parts import Parts
@@ -36,7 +35,6 @@ ROWS = 100
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
 # The pages' own files.
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_BODY = frozenset({"content-length", "transfer-encoding"})
 
 
 class Application:
@@ -85,13 +83,11 @@ class _Endpoints:
         # A roll-out that replaces the exporters for which a spare waits must go on.
         return PlainTextResponse(f"ready, {found['spare']}\n" if found["spare"] else "ready\n")
 
-    async def reload(self, request: Request) -> Response:
+    async def reload(self, _request: Request) -> Response:
         """`/-/reload`: reload the configuration, or answer 400 with its faults; the request's body is ignored."""
         faults = await self._reload()
-        # The request's body is not read, so the connection must be closed.
-        headers = {"Connection": "close"} if _BODY & set(request.headers) else None
         text = "".join(f"{fault}\n" for fault in faults) or "reloaded\n"
-        return PlainTextResponse(text, 400 if faults else 200, headers)
+        return PlainTextResponse(text, 400 if faults else 200)
 
     async def status(self, request: Request) -> Response:
         """`/`: the status page."""
@@ -101,7 +97,7 @@ class _Endpoints:
 
     async def target(self, request: Request) -> Response:
         """`/target/{kind}/{id}`; the id may contain slashes."""
-        kind, target_id = request.path_params["kind"], request.path_params.get("id", "")
+        kind, target_id = request.path_params["kind"], request.path_params["id"]
         values = await target_page(self._parts(), kind, target_id, request.query_params)
         # As many segments as the browser has seen, which may be behind a proxy.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
@@ -111,31 +107,19 @@ class _Endpoints:
         """`/explain`: the content of `/api/v1/explain` as a page."""
         return self._page("explanation.html", explain(self._parts(), request.query_params))
 
-    async def runbook(self, request: Request) -> Response:
-        """`/runbooks/ALERT` and `/runbooks/ALERT.md`: the runbook of an alert in Markdown; `/runbooks/`: the index."""
-        name = request.path_params.get("name", "README").removesuffix(".md")
-        try:
-            text = shipped("runbooks").get(f"{name}.md")
-        except AssetError as error:
-            raise HTTPException(404, str(error)) from None
-        if text is None:
-            raise HTTPException(404, "no alert has a runbook of this name; /runbooks/ lists them")
-        return PlainTextResponse(text)
-
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
         found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
         # An account's name may have any letters, and a header has none beyond ASCII.
         headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else None
-        return Response(groups(found), headers=headers, media_type="application/json")
+        return Response(encode(found), headers=headers, media_type="application/json")
 
     async def json(self, request: Request) -> Response:
         """`/api/v1/…`."""
         answer = API.get(request.path_params["name"])
         if answer is None:
             raise HTTPException(404)
-        text = encode(answer(self._parts(), request.query_params))
-        return Response(f"{text}\n", media_type="application/json")
+        return Response(encode(answer(self._parts(), request.query_params)), media_type="application/json")
 
     async def static(self, request: Request) -> Response:
         """`/static/…`: the pages' style sheet, script and icon."""
@@ -145,8 +129,7 @@ class _Endpoints:
         return Response(self._static[name], media_type=_STATIC[name])
 
     def _page(self, template: str, values: Json) -> Response:
-        body = render(template, {"version": self._parts().version, **values}).encode("utf-8", "replace")
-        return HTMLResponse(body, headers={"Content-Security-Policy": PAGE_POLICY})
+        return HTMLResponse(render(template, readable({"version": self._parts().version, **values})))
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
@@ -164,11 +147,8 @@ def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str 
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
         Route("/api/v1/{name}", endpoints.json),
-        Route("/target/{kind}", endpoints.target),
         Route("/target/{kind}/{id:path}", endpoints.target),
         Route("/explain", endpoints.explanation),
-        Route("/runbooks/", endpoints.runbook),
-        Route("/runbooks/{name}", endpoints.runbook),
         Route("/sd/{kind}", endpoints.discovery),
         Route("/static/{name}", endpoints.static),
         Route("/", endpoints.status),

@@ -15,12 +15,13 @@ _GZIP = ("gzip", "x-gzip", "*")
 
 MOST_REMEMBERED = 64
 
-PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+# What a browser may load and do with an answer; only pages load anything.
+_POLICY = (
+    b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    b"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 ALWAYS = (
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -75,15 +76,14 @@ def accepts_gzip(accept_encoding: str) -> bool:
     return next((qualities[name] > 0 for name in _GZIP if name in qualities), False)
 
 
-def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS, *, replaces: bool = False) -> Send:
-    """Return a `send` that adds headers to an answer, and replaces or keeps those that the answer has."""
+def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS) -> Send:
+    """Return a `send` that sets headers of an answer; one that the answer has already is replaced."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = MutableHeaders(scope=message)
             for name, value in headers:
-                if replaces or name.decode() not in own:
-                    own[name.decode()] = value.decode()
+                own[name.decode()] = value.decode()
         await send(message)
 
     return send_with_headers

@@ -5,21 +5,19 @@ from starlette.exceptions import HTTPException
 
 from exporter.targets.resource_lists import Known
 from exporter.targets.target import NAMED_BY_SEARCH
-from exporter.web.api import encode
 from exporter.web.parts import Parts
-from exporter.web.url_fields import read_fields
+from exporter.web.url_fields import Json, read_fields
 
 # The answer's header with the accounts of which nothing is known.
 INCOMPLETE = "X-Edge-Incomplete"
-# The kinds whose address is a fact of their own answer, and not their name.
-_ADDRESSES = {"script": "default_hostname"}
 
 
-def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Known], list[str]]:
+def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], list[str]]:
     """Find the resources of a kind; it causes no platform call.
 
     Returns:
-        The resources that have an address, and the accounts of which nothing is known.
+        A group for each resource that has an address, ordered by account and id, so that all exporters of an
+        installation answer alike; and the accounts of which nothing is known.
 
     Raises:
         HTTPException: nothing lists such a kind (404), nothing is known of it yet (503), or a parameter is wrong (400).
@@ -46,25 +44,19 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Known], 
     if unknown and len(unknown) == len(accounts):
         words = f"no {kind} has been listed yet, or none has an address yet; accounts: {', '.join(unknown)}"
         raise HTTPException(503, words)
-    return found, unknown
+    return [_group(one) for one in sorted(found, key=lambda one: one.key)], unknown
 
 
-def groups(found: list[Known]) -> str:
-    """Encode the answer, ordered by account and id, so that all exporters of an installation answer alike."""
-    return "[" + ",\n".join(map(_group, sorted(found, key=lambda one: one.key))) + "]\n"
-
-
-def _group(one: Known) -> str:
+def _group(one: Known) -> Json:
     facts = {"account": one.key.account, "kind": one.key.kind, "id": one.key.id, "name": one.name, **(one.facts or {})}
-    labels = {f"__meta_edge_{label}": value for label, value in facts.items()}
-    return encode({"targets": [_address(one)], "labels": labels})
+    return {"targets": [_address(one)], "labels": {f"__meta_edge_{label}": value for label, value in facts.items()}}
 
 
 def _address(one: Known) -> str:
-    """Return a resource's address; empty if it is not known."""
-    return (one.facts or {}).get(_ADDRESSES[one.key.kind], "") if one.key.kind in _ADDRESSES else one.name
+    """Return the default host name of a script, and the name of another resource; empty if it is not known."""
+    return (one.facts or {}).get("default_hostname", "") if one.key.kind == "script" else one.name
 
 
 def _may_get_an_address(one: Known) -> bool:
     """Return whether an address of a resource without one may come with a later answer."""
-    return one.facts is None if one.key.kind in _ADDRESSES else one.key.kind in NAMED_BY_SEARCH
+    return one.facts is None if one.key.kind == "script" else one.key.kind in NAMED_BY_SEARCH

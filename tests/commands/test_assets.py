@@ -63,7 +63,7 @@ def test_promtool_and_amtool_accept_what_the_documented_commands_write_and_edit(
     for edit in edits:
         subprocess.run(["sh", "-c", edit.replace("/etc/alertmanager", str(tmp_path))], check=True)
     rules = "".join(written(tmp_path / "rules").values())
-    assert rules.count("runbook_url: http://exporter.internal:9877/runbooks/Edge") == len(load_alerts())
+    assert rules.count("runbook_url: https://wiki.example.net/runbooks/Edge") == len(load_alerts())
     assert [left for left in ("github.com", "severity: critical", ".*edge-exporter") if left in rules] == []
     assert 'severity="page"' in (tmp_path / "alertmanager.yml").read_text()
     checks: tuple[tuple[str | Path, ...], ...] = (

@@ -1,11 +1,9 @@
 import gzip
-from unittest.mock import Mock
 from urllib.parse import urldefrag, urljoin
 
 import httpx
 import pytest
 
-from exporter.assets.shipped import AssetError, shipped
 from exporter.targets.target import Target
 from exporter.web.app import create_app
 from exporter.web.parts import Round
@@ -14,10 +12,10 @@ from tests.web.view_setup import endpoints_client, view_setup, zone
 
 READING = [
     *("/", "/metrics", "/-/healthy", "/-/ready", "/api/v1/targets", "/api/v1/status", "/explain"),
-    *("/runbooks/", "/runbooks/EdgeWatchdog", "/static/page.js"),
+    "/static/page.js",
 ]
 UNKNOWN = [
-    *("/metrics/", "//metrics", "/Metrics", "/metrics%00", "/metrics%20", "/index.html", "/favicon.svg", "/%00"),
+    *("/metrics/", "//metrics", "/Metrics", "/metrics%00", "/metrics%20", "/runbooks/", "/favicon.svg", "/%00"),
     *(
         "/-/",
         "/-/reload/",
@@ -57,12 +55,10 @@ async def test_the_answer_for_an_unknown_path_reveals_nothing(path: str) -> None
 async def test_every_answer_keeps_browsers_from_doing_more_than_showing_it(path: str) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         headers = (await client.get(path)).headers
-    is_page = headers["content-type"].startswith("text/html")
-    assert headers["content-security-policy"] == "default-src 'none'; " + (
-        "style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-        if is_page
-        else "frame-ancestors 'none'"
+    assert headers["content-security-policy"] == (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
     )
     assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
     assert (headers["referrer-policy"], headers["cross-origin-resource-policy"]) == ("no-referrer", "same-origin")
@@ -144,14 +140,6 @@ async def test_pages_and_json_are_compressed_for_who_takes_it() -> None:
             assert int(response.headers["content-length"]) == len(raw) < len(plain.content) / 2
 
 
-async def test_a_runbook_is_served_under_the_alert_s_name_and_its_file_s() -> None:
-    async with view_setup() as setup, endpoints_client(setup) as client:
-        bare = await client.get("/runbooks/EdgeTargetFailing")
-        file = await client.get("/runbooks/EdgeTargetFailing.md")
-    assert bare.headers["content-type"] == "text/plain; charset=utf-8"
-    assert bare.text == file.text == shipped("runbooks")["EdgeTargetFailing.md"]
-
-
 @pytest.mark.parametrize("prefix", ["/", "/tools/edge/"])
 async def test_every_link_of_every_page_answers(prefix: str) -> None:
     home = f"http://exporter:9877{prefix}"
@@ -170,22 +158,8 @@ async def test_every_link_of_every_page_answers(prefix: str) -> None:
                 own = [tag.get("href") or tag.get("src") or "" for _, tag in Page(answer.text).tags]
                 found = (urldefrag(urljoin(place, link)).url for link in own)
                 left += [link for link in found if link.startswith("http://exporter:9877/")]
-    linked = ("target/dns_zone/102?account=main", "target/image/a/b/c?account=main", "api/v1/status", "runbooks/")
+    linked = ("target/dns_zone/102?account=main", "target/image/a/b/c?account=main", "api/v1/status")
     assert seen >= {home + path for path in linked}
-
-
-async def test_what_is_no_runbook_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with view_setup() as setup, endpoints_client(setup) as client:
-        with monkeypatch.context() as without:
-            without.setattr("exporter.web.app.shipped", Mock(side_effect=AssetError("none are installed")))
-            missing = await client.get("/runbooks/")
-        assert (missing.status_code, missing.text) == (404, "none are installed\n")
-        for name in ("EdgeNothing", "edgewatchdog", "README.md.md"):
-            refused = await client.get(f"/runbooks/{name}")
-            assert (refused.status_code, refused.text) == (
-                404,
-                "no alert has a runbook of this name; /runbooks/ lists them\n",
-            )
 
 
 @pytest.mark.parametrize("prefix", ["/edge", "/edge/", "/tools/edge"])

@@ -61,7 +61,7 @@ class AccessControl:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve or refuse a request."""
         answer = await self._refusal(scope) or self._app
-        await answer(scope, receive, with_headers(send, self._headers, replaces=True) if self._headers else send)
+        await answer(scope, receive, with_headers(send, self._headers) if self._headers else send)
 
     async def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         """Return the answer to a request that is refused; None if it is admitted."""

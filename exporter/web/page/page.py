@@ -4,7 +4,7 @@ import platform as python_platform
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
@@ -21,14 +21,8 @@ if TYPE_CHECKING:
 def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> str:
     """Return a link to the targets on the status page, for a query with these changes, from the first one on."""
     values = {**(query or {}), "offset": 0, **changes}
-    asked = urlencode({name: value for name, value in values.items() if value}, doseq=True, errors="replace")
+    asked = urlencode({name: value for name, value in values.items() if value}, doseq=True)
     return f"./?{asked}#targets" if asked else "./#targets"
-
-
-def to_target(account: str, target: str) -> str:
-    """Return a link to the page of a target, such as `dns_zone/102`."""
-    path = quote(target.encode("utf-8", "replace"))
-    return f"target/{path}?{urlencode({'account': account}, errors='replace')}"
 
 
 _FILTERS = (
@@ -42,7 +36,6 @@ _GLOBALS = {
     "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",
     "credential_of": credential_of,
     "repository": REPOSITORY,
-    "to_target": to_target,
     "to_targets": to_targets,
 }
 

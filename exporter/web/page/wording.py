@@ -19,7 +19,7 @@ _UNSEEN = dict.fromkeys(
 )
 _UNSEEN |= dict.fromkeys((0x09, 0x0A, 0x0D, 0x85, 0x2028, 0x2029), " ")
 _LONGEST = 300
-_BREAKABLE = re.compile(r"(?<=[./:_])(?=[^./:_<>])(?!bdi>)")
+_AFTER_A_PART = re.compile(r"(?<=[./:_])(?=[^./:_])")
 
 
 def lapse(seconds: float) -> str:
@@ -61,5 +61,5 @@ def untrusted(value: str) -> Markup:
 
     A line may end after a part of a name or an id, such as `dns_zone/`.
     """
-    isolated = Markup("<bdi>{}</bdi>").format(plain(value))
-    return Markup(_BREAKABLE.sub("<wbr>", isolated))  # noqa: S704 - the tag stands between escaped characters
+    pieces = _AFTER_A_PART.split(plain(value))
+    return Markup("<bdi>{}</bdi>").format(Markup("<wbr>").join(pieces))
