@@ -55,7 +55,7 @@ class Telemetry:
         histogram = partial(_declare, Histogram, registry)
         self.up = gauge(
             "edge_up{account}",
-            "Whether the account got an answer to an authenticated request within the last interval.",
+            "Whether the platform gave an authenticated answer to the account within 1.5 of its shortest intervals.",
         )
         self.requests = counter(
             "edge_api_requests_total{account, operation, code}",

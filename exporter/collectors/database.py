@@ -69,7 +69,7 @@ _OF_EACH_QUERY = (
     ),
     INTERVAL := FamilyInfo(
         "edge_database_query_interval_seconds",
-        "How often a configured query is polled, in seconds, as configured.",
+        "Interval at which a query is polled, as configured.",
         Kind.GAUGE,
         "seconds",
         ("database", "query"),

@@ -58,7 +58,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
         ),
         Metric(
             "edge_dns_record_scan_records",
-            "Records that the latest scan found by record type (Records), polled.",
+            "Records that the latest scan found, by record type (Records), polled.",
             labels=("record_type",),
             value=_record_types,
         ),
@@ -69,7 +69,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
         ),
         Metric(
             "edge_dns_record_scan_info",
-            "The latest record scan's identity (JobId), polled.",
+            "The id of the latest record scan (JobId), polled.",
             labels=("job_id",),
             value=lambda scan: {scan.job_id: 1} if scan is not None and scan.job_id else None,
         ),

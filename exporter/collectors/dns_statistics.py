@@ -123,7 +123,7 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         ),
         Metric(
             "edge_dns_window_record_queries",
-            "Queries served in the sliding window by record type (QueriesByTypeChart), polled; other: the types "
+            "Queries served in the sliding window by record type (QueriesByTypeChart), polled; other: all types "
             "without a name.",
             labels=("record_type",),
             value=lambda zone: zone.by_type,
@@ -145,7 +145,7 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         Metric(
             "edge_dns_day_routed_queries",
             "Queries served on the newest UTC day by routing (NormalQueriesServedChart, SmartQueriesServedChart), "
-            "as last polled.",
+            "polled.",
             labels=("routing",),
             value=lambda zone: {routing: _newest(days) for routing, days in zone.routed.items()},
         ),
@@ -157,7 +157,7 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         Metric(
             "edge_dns_statistics_changed_timestamp_seconds",
             "When the newest days of the charts (QueriesServedChart, NormalQueriesServedChart, "
-            "SmartQueriesServedChart) last differed from the answer before, polled.",
+            "SmartQueriesServedChart) last changed, polled.",
             counted=_last_change,
             declared=b"",
         ),
@@ -168,8 +168,8 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         ),
         Metric(
             "edge_dns_routed_queries_total",
-            "Queries served since the exporter first saw the zone by routing, counted from the days of "
-            "NormalQueriesServedChart and SmartQueriesServedChart polled.",
+            "Queries served by routing since the exporter first saw the zone, counted from NormalQueriesServedChart "
+            "and SmartQueriesServedChart, polled.",
             labels=("routing",),
             counted=lambda zone: {routing: DayBuckets.of(days) for routing, days in zone.routed.items()},
         ),

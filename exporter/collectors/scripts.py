@@ -112,7 +112,7 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
         ),
         Metric(
             "edge_script_variables",
-            "Variables of the script by whether they are required (EdgeScriptVariables), polled.",
+            "Variables of the script, required or not (EdgeScriptVariables), polled.",
             labels=("required",),
             value=_variables,
         ),

@@ -78,7 +78,7 @@ COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
         ),
         Metric(
             "edge_shield_api_guardian_endpoints",
-            "Endpoints that the API guardian knows by whether they are enabled (endpoints.isEnabled), polled.",
+            "Endpoints that the API guardian knows, enabled or not (endpoints.isEnabled), polled.",
             labels=("enabled",),
             value=_endpoints,
         ),

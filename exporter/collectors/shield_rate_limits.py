@@ -117,14 +117,14 @@ COLLECTOR: TargetCollector[Breaches] = TargetCollector(
         Metric(
             "edge_shield_rate_limit_day_breaches",
             "Breaches of the rate limit on the current UTC day by action (ratelimitOverviewPastTwentyEightDays), "
-            "as last polled; unclassified where days are plain numbers.",
+            "polled; action is unclassified if days are plain numbers.",
             labels=("action",),
             value=lambda limit: limit.day(),
         ),
         Metric(
             "edge_shield_rate_limit_breaches_total",
-            "Breaches of the rate limit since the exporter first saw it by action, counted from the days of "
-            "ratelimitOverviewPastTwentyEightDays polled; unclassified where days are plain numbers.",
+            "Breaches of the rate limit by action since the exporter first saw it, counted from "
+            "ratelimitOverviewPastTwentyEightDays, polled; action is unclassified if days are plain numbers.",
             labels=("action",),
             counted=lambda limit: limit.buckets(),
         ),

@@ -61,7 +61,7 @@ PLANS: TargetCollector[list[PlanSegment]] = TargetCollector(
     metrics=(
         Metric(
             "edge_shield_waf_plan_rules",
-            "WAF rules that come with a plan by rule set (rules.ruleGroups.rules of the plan segmentation), polled.",
+            "WAF rules that a plan includes, by rule set (rules.ruleGroups.rules of the plan segmentation), polled.",
             labels=("plan", "ruleset"),
             value=_plan_rules,
         ),

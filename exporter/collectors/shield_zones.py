@@ -87,7 +87,7 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
     ),
     Metric(
         "edge_shield_zone_execution_mode",
-        "What the engine does with what it finds (wafExecutionMode, dDoSExecutionMode), polled: 1 for the "
+        "Mode of the engine, such as log or block (wafExecutionMode, dDoSExecutionMode), polled: 1 for the "
         "mode it is in, 0 for the others.",
         labels=("engine", "mode"),
         value=_modes,

@@ -29,7 +29,7 @@ LAST_SUCCESS = FamilyInfo(
 )
 TARGET_LABELS = FamilyInfo(
     "edge_target_labels",
-    "1; the labels that the configuration gives the target (labels, target_labels), besides those named here.",
+    "1, with the labels that the configuration gives the target (labels, target_labels).",
     Kind.GAUGE,
     "",
     ("account", "target"),
