@@ -126,18 +126,14 @@ class Accounts:
         return built
 
     def _account(self, name: str, own: AccountSettings | DatabaseSettings, settings: Settings) -> Account:
-        machine = self.machine
-        observer = AccountObserver(self.telemetry, name, machine.clocks.monotonic)
+        observer = AccountObserver(self.telemetry, name, self.machine.clocks.monotonic)
         client = client_of(
             own,
             self._observers.setdefault(name, observer),
             settings.shard.total,
-            machine.clocks,
+            self.machine,
             platform_time=self.ledger.platform_time(name),
             parsing=self._parsing,
-            random_number=machine.random,
-            executors=machine.executors,
-            make_connector=machine.connector,
         )
         return Account.of(client, own)
 

@@ -1,18 +1,16 @@
 """The dependencies of the daemon on its machine, in one value that a simulation replaces."""
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from starlette.types import ASGIApp
 
-from exporter.blocking import Executors, one_thread
-from exporter.clock import SYSTEM, Clocks
+from exporter.blocking import Executors
 from exporter.http_server.protocol import NOTHING_READY, Ready
-from exporter.platform.http.connector import Connector, connector
 from exporter.settings.service import WebSettings
 from exporter.web.server import WebServer
+from exporter.wiring.clients import ClientMachine
 from exporter.wiring.state_storage import OpenStorage, own_storage
 
 
@@ -41,22 +39,14 @@ def _listen(web: WebSettings, executors: Executors) -> WebServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """What the daemon uses of its machine: clocks, randomness, threads, connections, files, a server.
+class Machine(ClientMachine):
+    """What the daemon uses of its machine: what its clients use, a file for the state, and a server.
 
     Attributes:
-        clocks: the clocks.
-        random: returns a number in [0, 1).
-        executors: kind of call → where calls of this kind run, which may block.
-        connector: returns what makes the transport of an account.
         open_storage: returns the storage of a state that no other process shares.
         listen: returns the server of the application, which has its address.
     """
 
-    clocks: Clocks = SYSTEM
-    random: Callable[[], float] = random.random
-    executors: Executors = one_thread
-    connector: Connector = connector
     open_storage: OpenStorage = own_storage
     listen: Callable[[WebSettings, Executors], Server] = _listen
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import dataclass
 
 from exporter.blocking import Executors, one_thread
 from exporter.clock import SYSTEM, Clocks, PlatformTime
@@ -28,24 +29,46 @@ def by_client_name(settings: Settings) -> dict[str, AccountSettings | DatabaseSe
     }
 
 
+@dataclass(frozen=True, slots=True)
+class ClientMachine:
+    """What a client uses of its machine.
+
+    Attributes:
+        clocks: the clocks.
+        random: returns a number in [0, 1).
+        executors: creates an executor for each kind of call that may block.
+        connector: returns a function that creates the transport of an account.
+    """
+
+    clocks: Clocks = SYSTEM
+    random: Callable[[], float] = random.random
+    executors: Executors = one_thread
+    connector: Connector = connector
+
+
 def client_of(
     settings: AccountSettings | DatabaseSettings,
     observer: Observer,
-    shards: int = 1,
-    clocks: Clocks = SYSTEM,
+    shards: int,
+    machine: ClientMachine = ClientMachine(),
     *,
     platform_time: PlatformTime | None = None,
     parsing: Executor | None = None,
-    random_number: Callable[[], float] = random.random,
-    executors: Executors = one_thread,
-    make_connector: Connector = connector,
 ) -> Client:
-    """Create the client of an account or a database; raises ConfigurationError for the environment's proxy.
+    """Create the client of an account or a database.
 
-    The budget of an account is shared by `shards` processes; only one polls a database. The known time of its platform
-    is kept by the caller; None if unknown. `parsing` parses long answers, as `Client` describes it; `executors` are for
-    the file of its key and the name of its host.
+    Args:
+        settings: the account or the database.
+        observer: is notified of every attempt.
+        shards: the number of processes that share the budget of an account; only one polls a database.
+        machine: what the client uses of its machine.
+        platform_time: the time of the account's platform; None if it is not known yet. Not used for a database.
+        parsing: parses long answers, as `Client` describes.
+
+    Raises:
+        ConfigurationError: the environment names a proxy that cannot be used.
     """
+    clocks = machine.clocks
     if isinstance(settings, DatabaseSettings):
         url, scheme, key_file = settings.url, "bearer", settings.auth_token_file
         shards, platform_time = 1, None
@@ -54,14 +77,14 @@ def client_of(
     budget = settings.budget
     in_flight = max(1, -(-budget.max_in_flight // shards))
     if key_file is not None:
-        file = KeyFile(key_file, clocks.monotonic, executors("key file"))
+        file = KeyFile(key_file, clocks.monotonic, machine.executors("key file"))
         credential = Credential(scheme, file, file.refresh)
     else:
         secret = settings.credential().get_secret_value()
         credential = Credential(scheme, lambda: secret)
     seconds = settings.timeout * CONNECT_SHARE
     try:
-        connect = make_connector(url, in_flight, executors("names"), connect_seconds=seconds)
+        connect = machine.connector(url, in_flight, machine.executors("names"), connect_seconds=seconds)
         secrets = proxy_secrets(url)
     except ProxyFault as error:
         raise ConfigurationError([ConfigurationFault("", None, "", str(error))]) from None
@@ -73,9 +96,9 @@ def client_of(
             budget.requests_per_second / shards,
             in_flight,
             clocks=clocks,
-            random=random_number,
+            random=machine.random,
         ),
-        random=random_number,
+        random=machine.random,
         timeout=settings.timeout,
         observer=observer,
         clocks=clocks,

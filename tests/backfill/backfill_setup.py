@@ -21,7 +21,7 @@ from exporter.sandbox.world import World
 from exporter.settings.service import StateSettings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.wiring.clients import client_of
+from exporter.wiring.clients import ClientMachine, client_of
 from exporter.wiring.selections import selections_of
 from exporter.wiring.stored_rows import stored_rows
 from tests.exporter_parts import START, at_once, configuration, sandbox, still
@@ -82,8 +82,8 @@ class BackfillSetup:
     async def parts(self) -> AsyncIterator[tuple[Registry, Client]]:
         """Return a registry with the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
-        clocks = Clocks(lambda: self.world.clock.now() - self.behind, sleep=at_once)
-        client = client_of(settings.accounts[0], Observer(), 1, clocks)
+        machine = ClientMachine(Clocks(lambda: self.world.clock.now() - self.behind, sleep=at_once))
+        client = client_of(settings.accounts[0], Observer(), 1, machine)
         registry = Registry(Shard())
         registry.configure(selections_of(settings))
         try:

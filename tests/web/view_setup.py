@@ -33,7 +33,7 @@ from exporter.web.parts import Parts, Process, Round
 from exporter.web.server import WebServer
 from exporter.web.status import status_of
 from exporter.web.url_fields import Json
-from exporter.wiring.clients import client_of
+from exporter.wiring.clients import ClientMachine, client_of
 from tests.exporter_parts import START, at_once
 from tests.turned_clock import TurnedClock
 
@@ -195,11 +195,11 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     """Set up a view of these accounts (by default one named main) and all collectors of the catalogue."""
     clock, wall = TurnedClock(), TurnedClock(START)
     telemetry = Telemetry(CollectorRegistry(), "1.2.3")
-    clocks = Clocks(wall, clock, at_once)
+    machine = ClientMachine(Clocks(wall, clock, at_once))
     account = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [account]}).accounts[0]
     entries = {
-        name: Account.of(client_of(settings, AccountObserver(telemetry, name, clock), 1, clocks))
+        name: Account.of(client_of(settings, AccountObserver(telemetry, name, clock), 1, machine))
         for name in accounts or ("main",)
     }
     store = Store(wall, clock, lambda *_: 900.0, lambda *_: 0.0)
