@@ -282,7 +282,6 @@ class Daemon:
             account_up=self.work.accounts.up(),
             rounds=self.work.tasks.rounds,
             dashboard_url=self.settings.dashboard_url,
-            alertmanager_url=self.settings.alertmanager_url,
         )
 
 

@@ -47,10 +47,6 @@ class Settings(BaseSettings, Section):
     dashboard_url: OptionalUrl = Field(
         default=None, description="The address of Grafana, for links to the shipped dashboards from a target's page."
     )
-    alertmanager_url: OptionalUrl = Field(
-        default="http://127.0.0.1:9093",
-        description="The address of Alertmanager, for links to a silence from a target's page; null: no links.",
-    )
     thresholds: tuple[ThresholdSettings, ...] = Field(
         default=(), description="Thresholds of alerts for single targets; they replace those of the rules."
     )

@@ -44,7 +44,6 @@ class Process:
         account_up: account → whether it answers; without databases.
         rounds: what is known of each kind of round, by its name.
         dashboard_url: the address of Grafana; None if it is not known.
-        alertmanager_url: the address of Alertmanager; None if it is not known.
     """
 
     started: float
@@ -58,7 +57,6 @@ class Process:
     account_up: Mapping[str, bool]
     rounds: Mapping[str, Round]
     dashboard_url: str | None
-    alertmanager_url: str | None
 
 
 @dataclass(slots=True)

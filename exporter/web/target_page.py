@@ -1,8 +1,7 @@
 """`/target/{kind}/{id}`: all that is known of one target, also of one that left the platform."""
 
-import json
-from collections.abc import Iterator, Mapping
-from urllib.parse import quote, urlencode
+from collections.abc import Iterator
+from urllib.parse import urlencode
 
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.datastructures import QueryParams
@@ -11,7 +10,7 @@ from starlette.exceptions import HTTPException
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.store import HEALTH
 from exporter.label_values import label_value
-from exporter.targets.target import DATABASE_PREFIX, TargetKey
+from exporter.targets.target import TargetKey
 from exporter.web.api import absences
 from exporter.web.metrics import MetricsEndpoint
 from exporter.web.parts import Parts
@@ -21,16 +20,16 @@ from exporter.web.url_fields import Json, read_fields
 # So many values are shown; /metrics has all.
 MOST_VALUES = 200
 _HEALTH = frozenset(info.name for info in HEALTH)
-# A kind of target → the label with its id in what is said of it, its shipped dashboard, and the variable for the id.
-_KINDS = {
-    "dns_zone": ("zone_id", "edge-zone", "zone"),
-    "script": ("script_id", "edge-scripts", "script"),
-    "shield_zone": ("shield_zone_id", "edge-shield", "shield_zone"),
-    "rate_limit": ("rate_limit_id", "edge-shield", ""),
-    "access_list": ("access_list_id", "edge-shield", ""),
-    "waf_custom_rule": ("rule_id", "edge-shield", ""),
-    "database": ("database", "edge-database", "database"),
-    "query": ("", "edge-database", ""),
+# A kind of target → its shipped dashboard, and the dashboard's variable for the id; empty if there is none.
+_DASHBOARDS = {
+    "dns_zone": ("edge-zone", "zone"),
+    "script": ("edge-scripts", "script"),
+    "shield_zone": ("edge-shield", "shield_zone"),
+    "rate_limit": ("edge-shield", ""),
+    "access_list": ("edge-shield", ""),
+    "waf_custom_rule": ("edge-shield", ""),
+    "database": ("edge-database", "database"),
+    "query": ("edge-database", ""),
 }
 
 
@@ -50,7 +49,9 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
     chosen = [account for account in known if not asked or account in asked]
     if not chosen:
         kinds = sorted({kind for collector in parts.explainer.collectors() for kind in collector.kinds})
-        why = parts.process().spare or parts.explainer.answer(label) if kind in kinds else "there is no such kind"
+        why = "there is no such kind"
+        if kind in kinds:
+            why = parts.process().spare or parts.explainer.answer(label)
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
         raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(known)}")
@@ -59,6 +60,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
     exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
     values = list(_values(exposed, key.account, {key.id, name}))
     absent = absences(parts, (), [key.label])["absences"]
+    grafana = parts.process().dashboard_url
     return {
         "now": parts.clocks.wall(),
         "account": account,
@@ -69,7 +71,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
         "values": values[:MOST_VALUES],
         "omitted": max(0, len(values) - MOST_VALUES),
         "absences": [one for one in absent if one["account"] == account],
-        "links": list(_links(parts, account, key)),
+        "dashboard": _dashboard(grafana, key) if grafana else "",
     }
 
 
@@ -88,21 +90,10 @@ def _values(exposed: bytes, account: str, said: set[str]) -> Iterator[Json]:
                 }
 
 
-def _links(parts: Parts, account: str, key: TargetKey) -> Iterator[tuple[str, str]]:
-    """Yield the words and addresses of a dashboard, and of silences: alerts name a target by its id or by its label."""
-    process, (id_label, dashboard, variable) = parts.process(), _KINDS.get(key.kind, ("", "edge-overview", ""))
-    whose = {} if account.startswith(DATABASE_PREFIX) else {"account": account}
-    if process.dashboard_url:
-        chosen = whose | ({variable: key.id} if variable else {})
-        query = urlencode({f"var-{name}": value for name, value in chosen.items()}, errors="replace")
-        yield "Dashboard", f"{process.dashboard_url}/d/{dashboard}?{query}"
-    if process.alertmanager_url:
-        if id_label:
-            yield "Silence its alerts", _silence(process.alertmanager_url, {**whose, id_label: key.id})
-        yield "Silence alerts on its polls", _silence(process.alertmanager_url, {**whose, "target": key.label})
-
-
-def _silence(alertmanager: str, labels: Mapping[str, str]) -> str:
-    """Return the address of Alertmanager's form for a silence of alerts with these labels."""
-    matchers = ",".join(f"{name}={json.dumps(value)}" for name, value in labels.items())
-    return f"{alertmanager}/#/silences/new?filter={quote('{' + matchers + '}')}"
+def _dashboard(grafana: str, key: TargetKey) -> str:
+    """Return the address of the dashboard that shows a target."""
+    dashboard, variable = _DASHBOARDS.get(key.kind, ("edge-overview", ""))
+    chosen = {"account": key.account, variable: key.id}
+    # A database belongs to no account.
+    query = urlencode({f"var-{name}": value for name, value in chosen.items() if name and value})
+    return f"{grafana}/d/{dashboard}?{query}"

@@ -133,7 +133,6 @@ class ViewSetup:
                 account_up=self.up,
                 rounds=self.rounds,
                 dashboard_url=self.dashboard_url,
-                alertmanager_url="http://127.0.0.1:9093",
             )
 
         ledger = own(
