@@ -76,6 +76,8 @@ HOURS = {f"2026-02-0{day}T{hour:02}:00:00Z": 10 for day in (7, 8) for hour in ra
 NEGATIVE = {"2026-02-07": 5, "2026-02-08": -5}
 NO_DAYS = {"2/8/2026": breaches(4, 3, 2), "Sunday": breaches(1, 1, 1)}
 ZONE = GOOD["shield_zones"]["data"][0]
+ENUMS = ("planType", "dDoSShieldSensitivity", "wafExecutionMode", "dDoSExecutionMode")
+SIGNALS = ("requestIntegrity", "ipAddress", "browserFingerprint")
 STATES = (0, 1, 2, 3, 4, -1)
 WAYS_TO_WRITE_A_DAY = ("08-02-2026", "2026-02-08", "2026-02-08T00:00:00Z", "2026-02-08T00:00:00")
 
@@ -83,6 +85,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
     (dns_statistics.COLLECTOR, {
         "all charts null": charts(total=None, queries=None, normal=None, smart=None, types=None),
         "all charts missing": charts(total=None),
+        "a query of each type": charts(types={str(number): 1 for number in (*range(300), 32768, 32769, 65535)}),
         "empty charts": charts(queries={}, normal={}, smart={}, types={}),
         "charts of which nothing can be read": charts(
             queries={"week 6": 5}, normal={"2026-02-08": None}, smart={"?": 1}),
@@ -99,9 +102,11 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         **{f"status {status}": json.dumps({"Status": status}) for status in STATES},
         "all fields null": json.dumps(nulls("dns_record_scan")),
         "no records": '{"Records": []}',
+        "a record of each type": json.dumps({"Records": [{"Type": number} for number in range(-1, 18)]}),
         "never scanned": None,
     }),
     (scripts.COLLECTOR, {
+        **{f"type {number}": f'{{"ScriptType": {number}}}' for number in range(3)},
         "an unknown type, and a new name": '{"ScriptType": 3, "Name": "router"}',
         "secrets": '{"DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"Required": true, "DefaultValue": "v4lue"}]}',
         "a credit": '{"MonthlyCost": -2.0}',
@@ -129,6 +134,8 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
     (shield_zones.COLLECTOR, {
         "a zone without a known name, and one of its id alone": zones(ZONE, {"shieldZoneId": 4}),
         "all fields null": zones({"shieldZoneId": 3, **nulls("shield_zones")}),
+        "each value of each enum": zones(*(
+            {"shieldZoneId": number + 3, **dict.fromkeys(ENUMS, number)} for number in range(5)), total=5),
         "unknown enum values": zones({
             "shieldZoneId": 3, "planType": 9, "dDoSShieldSensitivity": -1,
             "wafExecutionMode": 7, "dDoSExecutionMode": 2,
@@ -146,6 +153,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
     (shield_bot_detection.COLLECTOR, {
         "fields null": envelope(
             {"requestIntegrity": None, "ipAddress": {"sensitivity": None}, "browserFingerprint": {}}),
+        **{f"sensitivity {number}": envelope(dict.fromkeys(SIGNALS, {"sensitivity": number})) for number in range(4)},
         "an unknown sensitivity": envelope({"ipAddress": {"sensitivity": 9}}),
         "not in the plan": envelope(None, message="Upgrade", errorKey="invalid_plan_type.bot_detection"),
     }),

@@ -90,6 +90,21 @@ UNEXPECTED: tuple[tuple[Operation[Any], str], ...] = (
     (shield.RATE_LIMIT, '{"data": {"overview": {"totalBreaches": -1}}}'),
     (scripting.READ, '{"ScriptType": 3, "LastModified": "", "MonthlyCost": "NaN"}'),
 )
+BODIES, SIGNALS = ("Request", "Response"), ("requestIntegrity", "ipAddress", "browserFingerprint")
+# Fields that are enums, each with `%d` in the place of its value.
+ENUMS: tuple[tuple[Operation[Any], str], ...] = (
+    (dns.RECORD_SCAN, '{"Status": %d}'),
+    (dns.RECORD_SCAN, '{"Records": [{"Type": %d}]}'),
+    (scripting.READ, '{"ScriptType": %d}'),
+    *(
+        (shield.ZONES, f'{{"data": [{{"shieldZoneId": 3, "{name}": %d}}]}}')
+        for name in ("planType", "wafExecutionMode", "dDoSExecutionMode", "dDoSShieldSensitivity")
+    ),
+    *((shield.ZONES, f'{{"data": [{{"shieldZoneId": 3, "waf{body}BodyLimitAction": %d}}]}}') for body in BODIES),
+    *((shield.BOT_DETECTION, f'{{"data": {{"{signal}": {{"sensitivity": %d}}}}}}') for signal in SIGNALS),
+    (shield.BOT_DETECTION, '{"data": {"browserFingerprint": {"aggression": %d}}}'),
+    (shield.BOT_DETECTION, '{"data": {"executionMode": %d}}'),
+)
 NO_NUMBERS: tuple[tuple[Operation[Any], str], ...] = (
     (dns.STATISTICS, '{"TotalQueriesServed": true}'),
     (dns.STATISTICS, '{"QueriesServedChart": {"2026-02-08": true}}'),
@@ -113,4 +128,7 @@ def test_values_are_read_in_each_way_to_write_them_and_true_is_no_number() -> No
         is_read = not isinstance(one, Unusable)
         lines.append(f"found {(one.type, one.id, one.name) if is_read else (one.fault, one.identity('Id'))}")
     lines += [f"unexpected in {body}: {unexpected(of, body)}" for of, body in UNEXPECTED]
+    for of, body in ENUMS:
+        known = [number for number in (*range(-1, 30), 255) if not unexpected(of, body % number)]
+        lines.append(f"known in {body}: {known}, another is {unexpected(of, body % -1)}")
     assert_golden("\n".join([*lines, ""]), Path(__file__).parent / "values.txt")
