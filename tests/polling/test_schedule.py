@@ -550,6 +550,25 @@ async def test_the_polls_of_an_account_are_spread_over_the_interval() -> None:
     assert {after - before for before, after in pairwise(counts[18:])} == {10}
 
 
+async def test_each_collector_and_account_has_a_moment_of_its_own_for_its_only_target() -> None:
+    hourly = {**only("dns_statistics", "dns_record_scans"), **HOURLY, "dns_record_scans": {"interval": "1h"}}
+    async with sandbox(world()) as platform:
+        accounts = [
+            account_at(platform.url, **{**DNS_ONLY, "name": name, "dns_zones": {"discover": False, "ids": [zone]}})
+            for name, zone in (("main", 101), ("other", 102))
+        ]
+        parts = ExporterParts(platform, configuration(platform.url, hourly, {"accounts": accounts}))
+        await parts.start()
+        try:
+            every, polls = platform.faults.add({"kind": "delay", "seconds": 0}), list[int]()
+            for _ in range(24):
+                await parts.turn(300)
+                polls.append(every.hits)
+        finally:
+            await parts.daemon.stop()
+    assert sorted(after - before for before, after in pairwise(polls[11:])) == [0] * 8 + [1] * 4
+
+
 async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> None:
     slow = {
         **only(),
