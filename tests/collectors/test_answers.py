@@ -153,7 +153,7 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
     (shield_bot_detection.COLLECTOR, {
         "fields null": envelope(
             {"requestIntegrity": None, "ipAddress": {"sensitivity": None}, "browserFingerprint": {}}),
-        **{f"sensitivity {number}": envelope(dict.fromkeys(SIGNALS, {"sensitivity": number})) for number in range(4)},
+        **{f"sensitivity {number}": envelope({key: {"sensitivity": number} for key in SIGNALS}) for number in range(4)},
         "an unknown sensitivity": envelope({"ipAddress": {"sensitivity": 9}}),
         "not in the plan": envelope(None, message="Upgrade", errorKey="invalid_plan_type.bot_detection"),
     }),

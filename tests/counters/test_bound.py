@@ -78,7 +78,7 @@ def test_a_lower_limit_keeps_the_oldest(target: Target) -> None:
 
 def test_what_is_left_out_goes_through_the_ledger(tmp_path: Path) -> None:
     key = key_of("102")
-    count = Count(THINGS, ("1",), tuple(((part,), DayBuckets({TODAY: 1.0})) for part in "abc"))
+    count = Count(THINGS, ("1",), tuple(((part,), DayBuckets({TODAY: 1.0})) for part in "cab"))
     with LedgerDriver(tmp_path / "state.db") as driver:
         entry = PollRecord(key, "x", FIRST_SIGHT.timestamp(), (count,), FIRST_SIGHT, max_label_values=2)
         (counters,) = driver.attempt(entry)
