@@ -34,8 +34,8 @@ DATABASE_VARIABLES: dict[str, KeyPath] = {
     "PLATFORM_DATABASE_URL": (*FIRST_DATABASE, "url"),
     "PLATFORM_DATABASE_AUTH_TOKEN": (*FIRST_DATABASE, "auth_token"),
 }
-# Set by the image: the address to listen on where no flag, other variable or file has one.
-CONTAINER_LISTEN = "CONTAINER_LISTEN"
+# Variables of the platform and of the image; they set what no flag, no other variable and no file sets.
+FALLBACK_VARIABLES: dict[str, KeyPath] = DATABASE_VARIABLES | {"CONTAINER_LISTEN": ("web", "listen")}
 
 
 @dataclass(frozen=True, slots=True)

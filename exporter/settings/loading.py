@@ -1,7 +1,7 @@
 """Loads the settings from flags, environment and file, in this precedence, or reports the faults of all three."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,12 @@ from typing import Any
 from exporter.settings.flags import (
     ACCOUNT_VARIABLES,
     CONFIG_VARIABLE,
-    CONTAINER_LISTEN,
     DATABASE_VARIABLES,
+    FALLBACK_VARIABLES,
     PREFIX,
 )
 from exporter.settings.flags import flags as every_flag
-from exporter.settings.model import Settings
+from exporter.settings.model import Settings, with_single_items
 from exporter.settings.removed import REMOVED
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion
 from exporter.validation.section import validated
@@ -29,7 +29,6 @@ _SERVICE_LINK = re.compile(
 )
 # A secret replaces the file of a secret in a lower source, and the other way around.
 _PAIRS = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
-_LISTS = ("accounts", "databases")
 
 
 def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -47,60 +46,39 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
         environ: The environment; an empty variable counts as not set.
 
     Raises:
-        ConfigurationError: Something is wrong; it holds every fault.
+        ConfigurationError: The file cannot be read, or anything is wrong; it holds every fault.
     """
     path = configuration_file(config, environ)
-    file = MarkedFile("", {}) if path is None else read_marked(path)
-    data = file.data or {}
+    file = MarkedFile() if path is None else read_marked(path)
+    data = with_single_items(file.data)
     present = {name: text for name, text in environ.items() if text.strip()}
     known = every_flag()
     variables = {flag.variable: flag.path for flag in known} | ACCOUNT_VARIABLES
-    by_variable = _given(present, _fallbacks(data) | variables)
-    above = by_variable | _given(flags or {}, {flag.name: flag.path for flag in known})
+    fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(data, path)}
+    given = _given(present, fallbacks | variables) | _given(flags or {}, {flag.name: flag.path for flag in known})
+    faults = [*_unknown(present, variables), *_of_several(data.get("accounts"), given)]
+    places = {**file.places, **{path: place for path, (_, place) in given.items()}}
     settable = {path: Place(name) for name, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
-    places = {**file.places, **{path: place for path, (_, place) in above.items()}}
     file = replace(file, places=places, settable=settable)
-    sections = _nested({path: one for path, one in above.items() if path[0] in _LISTS or _is_section(data, path[:-1])})
-    faults = list(_unknown(present, variables))
-    for kind in _LISTS:
-        faults += _complete(sections, data, kind, [place for path, (_, place) in above.items() if path[0] == kind])
-    settings = validated(file, lambda: Settings(sections, **data), faults, REMOVED)
+    # What is no section in the file is a fault of the file, which a flag or a variable does not hide.
+    above = {path: value for path, (value, _) in given.items() if isinstance(_found(data, path[:-1]), Mapping | None)}
+    settings = validated(file, lambda: Settings(_nested(above), **data), faults, REMOVED)
     settings.come_from(file)
     return settings
 
 
-def _complete(sections: dict[Any, Any], data: Data, kind: str, places: Iterable[Place]) -> list[ConfigurationFault]:
-    """Add what flags and variables set to the only item of a list; return a fault for each if there are several."""
-    above, item, listed = sections.pop(kind, {}), _only_item(data, kind), data.get(kind)
-    if above and item is not None:
-        sections[kind] = [item | above[0]]
-        return []
-    if not isinstance(listed, list) or len(listed) == 1:
-        return []
-    problem = f"there are {len(listed)} {kind}; set it in the file for one of them"
-    return [ConfigurationFault(*place, "", problem) for place in places]
+def _found(data: object, path: KeyPath) -> object:
+    """Return what the file has at a path: None if it has nothing, and what is no section if that stands on the way."""
+    for step in path:
+        if not isinstance(data, Mapping):
+            break
+        data = data.get(step)
+    return data
 
 
-def _only_item(data: Data, kind: str) -> Data | None:
-    """Return the values of the only account or database, which variables may complete; empty if there is none.
-
-    Returns None if there are several, or if it is not a list of mappings, which its validation reports.
-    """
-    listed = data.get(kind) or [{}]
-    if not isinstance(listed, list) or len(listed) > 1 or not isinstance(listed[0], Mapping):
-        return None
-    return {key: value for key, value in listed[0].items() if value is not None}
-
-
-def _fallbacks(data: Data) -> dict[str, KeyPath]:
-    """Return the variables of the platform and of the image that set what the file leaves open."""
-    web, database = data.get("web") or {}, _only_item(data, "databases")
-    listens = not isinstance(web, Mapping) or web.get("listen") is not None
-    found: dict[str, KeyPath] = {} if listens else {CONTAINER_LISTEN: ("web", "listen")}
-    if database is not None:
-        lacking = {key for key in ("url", "auth_token") if database.keys().isdisjoint({key, f"{key}_file"})}
-        found |= {name: path for name, path in DATABASE_VARIABLES.items() if path[-1] in lacking}
-    return found
+def _is_left_open(data: Data, path: KeyPath) -> bool:
+    """Return whether the file sets neither the value at the path nor the file of this value."""
+    return all(_found(data, (*path[:-1], key)) is None for key in (path[-1], f"{path[-1]}_file"))
 
 
 def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
@@ -122,20 +100,23 @@ def _unknown(variables: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iter
             # All variables have the prefix in common.
             near = suggestion(name, (*known, CONFIG_VARIABLE), similarity=0.8)
             hint = near or "; only the configuration file sets lists"
-            yield ConfigurationFault(name, None, "", f"unknown variable{hint}")
+            yield ConfigurationFault(f"unknown variable{hint}", place=Place(name))
 
 
-def _is_section(data: object, path: KeyPath) -> bool:
-    """Return whether the file has a section at the path, or nothing; what else stands there is the file's fault."""
-    for step in path:
-        data = (data.get(step) or {}) if isinstance(data, Mapping) else data
-    return isinstance(data, Mapping)
+def _of_several(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
+    """Yield a fault for each flag and variable of the only account, where the file has several."""
+    if not isinstance(accounts, list):
+        return
+    for path, (_, place) in given.items():
+        if path[0] == "accounts":
+            message = f"there are {len(accounts)} accounts; set it in the file for one of them"
+            yield ConfigurationFault(message, place=place)
 
 
-def _nested(above: Given) -> dict[Any, Any]:
-    """Return what flags and variables set, by sections; the items of a list by their places."""
+def _nested(values: Mapping[KeyPath, object]) -> dict[Any, Any]:
+    """Return values by sections; the items of a list by their places."""
     data: dict[Any, Any] = {}
-    for path, (value, _) in above.items():
+    for path, value in values.items():
         section = data
         for step in path[:-1]:
             section = section.setdefault(step, {})

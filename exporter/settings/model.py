@@ -2,8 +2,9 @@
 
 import socket
 from collections.abc import Iterator
+from typing import Annotated
 
-from pydantic import Field, PrivateAttr
+from pydantic import BeforeValidator, Field, PrivateAttr
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from exporter.collectors.endpoints.endpoint import Endpoint
@@ -31,6 +32,19 @@ _LAYERS = "_layers"
 _NOTHING = "there is no account and no database; EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
 
 
+def with_single_items(data: Data) -> Data:
+    """Return the data of a file with the only account, and the only database, as a mapping from 0 to it.
+
+    So pydantic-settings merges the item with the values that flags and variables set; it does not merge lists.
+    """
+    lists = ((key, data.get(key)) for key in ("accounts", "databases"))
+    return data | {key: dict(enumerate(one)) for key, one in lists if isinstance(one, list) and len(one) <= 1}
+
+
+def _as_list(given: object) -> object:
+    return list(given.values()) if isinstance(given, dict) and set(given) <= {0} else given
+
+
 class Settings(BaseSettings, Section):
     """All settings; `load` reads them from flags, environment and file.
 
@@ -41,8 +55,8 @@ class Settings(BaseSettings, Section):
 
     model_config = SettingsConfigDict(validate_default=False)  # they are values already, and no texts
 
-    accounts: tuple[AccountSettings, ...] = ()
-    databases: tuple[DatabaseSettings, ...] = ()
+    accounts: Annotated[tuple[AccountSettings, ...], BeforeValidator(_as_list)] = ()
+    databases: Annotated[tuple[DatabaseSettings, ...], BeforeValidator(_as_list)] = ()
     endpoints: tuple[Endpoint, ...] = Field(default=(), max_length=5000)
     dashboard_url: OptionalUrl = Field(
         default=None, description="The address of Grafana, for links to the shipped dashboards from a target's page."
@@ -56,7 +70,7 @@ class Settings(BaseSettings, Section):
     state: StateSettings = StateSettings()
     shard: ShardSettings = ShardSettings()
     log: LogSettings = LogSettings()
-    _file: MarkedFile = PrivateAttr(default_factory=lambda: MarkedFile("", {}))
+    _file: MarkedFile = PrivateAttr(default_factory=MarkedFile)
 
     def __init__(self, above: Data | None = None, /, **file: object) -> None:
         super().__init__(**{_LAYERS: (above or {}, file)})  # type: ignore[arg-type] # the other parameters are options

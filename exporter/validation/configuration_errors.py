@@ -10,14 +10,13 @@ from typing import NamedTuple
 KeyPath = tuple[str | int, ...]
 
 _LONGEST_KEY_SHOWN = 60
-_FLAG_OR_VARIABLE = re.compile(r"--[a-z.-]+|[A-Z]+_[A-Z0-9_]+")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Place(NamedTuple):
-    """Where a value was set: in a file with its line, from 1, or by a variable or a flag."""
+    """Where a value was set: in a file with its line, from 1, or by a variable or a flag; empty if by nothing."""
 
-    source: str
+    source: str = ""
     line: int | None = None
 
     def __str__(self) -> str:
@@ -29,22 +28,18 @@ class ConfigurationFault:
     """One fault, in words for the person who corrects it.
 
     Attributes:
-        source: The file, the variable or the flag that set the value; empty if nothing did.
-        line: The line in that file, from 1.
-        path: The place in the configuration, such as `accounts[0].timeout`; empty for the whole.
         message: What was found and what was expected; never a secret's value.
+        path: The key in the configuration, such as `accounts[0].timeout`; empty for the whole.
+        place: What set the value.
     """
 
-    source: str
-    line: int | None
-    path: str
     message: str
+    path: str = ""
+    place: Place = Place()
 
     def __str__(self) -> str:
         """Return one line: `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""
-        # A flag or a variable sets one value, and its name says which.
-        path = "" if _FLAG_OR_VARIABLE.fullmatch(self.source) else self.path
-        return ": ".join(part for part in (str(Place(self.source, self.line)), path, self.message) if part)
+        return ": ".join(filter(None, (str(self.place), self.path, self.message)))
 
 
 class ConfigurationError(Exception):
@@ -52,7 +47,7 @@ class ConfigurationError(Exception):
 
     def __init__(self, faults: Iterable[ConfigurationFault]) -> None:
         once = dict.fromkeys(faults)
-        self.faults = tuple(sorted(once, key=lambda fault: (fault.line is None, fault.source, fault.line or 0)))
+        self.faults = tuple(sorted(once, key=lambda fault: (fault.place.line is None, fault.place)))
         super().__init__("\n".join(map(str, self.faults)))
 
 

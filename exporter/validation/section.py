@@ -106,23 +106,24 @@ def validated(
     further: Iterable[ConfigurationFault] = (),
     removed: Mapping[str, str] = {},
 ) -> T:
-    """Validate the data of a file, and return the result; raises ConfigurationError with every fault of file and data.
+    """Validate the data of a file, and return the result; raises ConfigurationError with every fault.
 
     Args:
         file: the file.
         make: validates its data.
-        further: other faults, which are reported with those of the file.
+        further: other faults, which are reported with those of the data.
         removed: the keys that were removed, as a path without the places in lists → what to use in their place.
     """
-    faults, made = [*file.faults, *further], None
+    faults = list(further)
     try:
-        made = None if file.data is None else make()
+        made = make()
     except ValidationError as error:
         for details in error.errors(include_url=False):
             path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
             instead = removed.get(".".join(step for step in path if isinstance(step, str)))
             faults.append(file.fault(path, f"removed; {instead}" if instead else details["msg"]))
-    if faults or made is None:
+        raise ConfigurationError(faults) from None
+    if faults:
         raise ConfigurationError(faults)
     return made
 

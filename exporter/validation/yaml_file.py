@@ -6,14 +6,16 @@ values of `*_file` keys are names of files relative to the file that says them.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from exporter.untrusted.regular_file import read_text, unreadable
-from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, written
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault, KeyPath, Place, written
 
 # Mappings of mappings, lists, texts and None.
 Data = dict[str, object]
@@ -21,25 +23,16 @@ Data = dict[str, object]
 NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TAG = "tag:yaml.org,2002:"
 _TEXT, _NULL, _MERGE = f"{_TAG}str", f"{_TAG}null", f"{_TAG}merge"
-_TAGS = frozenset({_TEXT, _NULL, f"{_TAG}seq", f"{_TAG}map"})
+_TAGS = frozenset({_TEXT, _NULL, _MERGE, f"{_TAG}seq", f"{_TAG}map"})
 # Aliases of aliases make billions of values of a few lines.
 _MOST_VALUES = 1_000_000
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
-_OF_NAMES = frozenset({("info",), ("labels",), ("monthly_budget_dollars",), ("basic_auth_users",)})
+_OF_NAMES = frozenset({"info", "labels", "monthly_budget_dollars", "basic_auth_users"})
 # What the parser quotes from the file, which could be a part of a secret.
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
 _HALF = re.compile("[\ud800-\udfff]")
 # Where these faults are found is far from where they begin.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
-
-
-class _TextLoader(yaml.SafeLoader):
-    """Leaves every scalar the written text, or null, but for the key of a merge."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's name and form
-        first: [(tag, pattern) for tag, pattern in resolvers if tag in (_NULL, _MERGE)]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +41,13 @@ class MarkedFile:
 
     Attributes:
         source: The name of the file as the user gave it.
-        data: Its content; None if the file does not contain a mapping.
-        faults: What is wrong with the file as YAML.
+        data: Its content.
         places: Where each value was set; flags and variables that stand above the file are added to its lines.
         settable: The variables for values that nothing sets, by their paths.
     """
 
-    source: str = field(compare=False)
-    data: Data | None = field(compare=False)
-    faults: tuple[ConfigurationFault, ...] = field(default=(), compare=False)
+    source: str = field(default="", compare=False)
+    data: Data = field(default_factory=dict, compare=False)
     places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False, repr=False)
     settable: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
 
@@ -70,102 +61,103 @@ class MarkedFile:
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return what is wrong with the value at the path."""
-        return ConfigurationFault(*self.locate(path), written(path), message)
+        return ConfigurationFault(message, written(path), self.locate(path))
 
 
 def read_marked(path: Path) -> MarkedFile:
-    """Read a YAML file that contains one mapping, or nothing; its faults are in the result."""
+    """Read a YAML file that contains one mapping, or nothing; raises ConfigurationError if it is no such file."""
     try:
         return parse_marked(read_text(path), str(path))
     except OSError as error:
-        return _refused(Place(str(path)), unreadable(error))
+        raise ConfigurationError([ConfigurationFault(unreadable(error), place=Place(str(path)))]) from None
 
 
 def parse_marked(text: str, source: str) -> MarkedFile:
-    """Parse YAML text that contains one mapping, or nothing; its faults are in the result."""
-    place = Place(source)
+    """Parse YAML text that contains one mapping, or nothing; raises ConfigurationError if it is no such text."""
+    line: int | None = None
     try:
-        loader = _TextLoader(text)
+        loader = _Loader(text)
         root = loader.get_single_node()
         if root is None or root.tag == _NULL:
-            return MarkedFile(source, {})
+            return MarkedFile(source)
         if isinstance(root, yaml.MappingNode):
-            values = _Values(loader, source)
-            return MarkedFile(source, values.mapping(root, ()), tuple(values.faults), values.places)
-        place = Place(source, root.start_mark.line + 1)
+            lines = dict(islice(_lines(root, ()), _MOST_VALUES + 1))
+            if len(lines) > _MOST_VALUES:
+                raise _wrong(f"found more than {_MOST_VALUES} values", root)
+            places = {path: Place(source, line) for path, line in lines.items()}
+            return MarkedFile(source, _data(root, Path(source).parent), places)
+        line = root.start_mark.line + 1
         message = f"found {'a list' if isinstance(root, yaml.SequenceNode) else 'text'}, expected a mapping"
     except yaml.MarkedYAMLError as error:
         problem = error.problem or ""
         mark = error.context_mark if problem.startswith(_BEGIN_EARLIER) else error.problem_mark
-        words = _QUOTED.sub(r"\1", " ".join(filter(None, (error.context, problem))))
-        place, message = Place(source, mark.line + 1 if mark else None), f"is not valid YAML: {words}"
+        line = mark.line + 1 if mark else None
+        message = "is not valid YAML: " + _QUOTED.sub(r"\1", " ".join(filter(None, (error.context, problem))))
     except yaml.reader.ReaderError as error:
-        place = Place(source, text.count("\n", 0, error.position) + 1)
+        line = text.count("\n", 0, error.position) + 1
         message = "contains a control character, which YAML does not allow"
     except RecursionError:
         message = "is nested too deeply"
     except (ValueError, OverflowError):
-        place, message = Place(source, loader.line + 1), "contains \\U and a number that is no character"
-    return _refused(place, message)
+        line = loader.line + 1
+        message = "contains \\U and a number that is no character"
+    raise ConfigurationError([ConfigurationFault(message, place=Place(source, line))])
 
 
-def _refused(place: Place, message: str) -> MarkedFile:
-    return MarkedFile(place.source, None, (ConfigurationFault(*place, "", message),))
+class _Loader(yaml.SafeLoader):
+    """Composes nodes whose scalars are the written text, or null, and whose mappings include what they merge."""
 
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's name and form
+        first: [(tag, pattern) for tag, pattern in resolvers if tag in (_NULL, _MERGE)]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
-class _Values:
-    """Makes data of YAML nodes, and notes the place of each value, and each key that a mapping has twice."""
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - PyYAML's
+        """Compose a node, which is a mapping, a list, text or null."""
+        node = super().compose_node(parent, index)
+        if node is not None and node.tag not in _TAGS:
+            raise _wrong("found an explicit type, expected text", node)
+        if isinstance(node, yaml.ScalarNode) and (half := _HALF.search(node.value)):
+            raise _wrong(f"found {ascii(half[0])[1:-1]}, half of a character; write the character itself", node)
+        return node
 
-    def __init__(self, loader: _TextLoader, source: str) -> None:
-        self.places: dict[KeyPath, Place] = {}
-        self.faults: list[ConfigurationFault] = []
-        self._loader, self._source = loader, source
-        self._checked = set[int]()
-
-    def mapping(self, node: yaml.MappingNode, path: KeyPath) -> Data:
-        """Return the content of a mapping. Names of files in it are joined to the folder of this YAML file."""
-        if id(node) not in self._checked:  # otherwise an alias
-            self._checked.add(id(node))
-            self._find_duplicates(node, path)
-            self._loader.flatten_mapping(node)
-        found: Data = {}
-        for key, value in node.value:
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 - PyYAML's
+        """Compose a mapping, which has each key once."""
+        node = super().compose_mapping_node(anchor)
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _wrong("found a key that is no text", key)
-            name = _text(key)
-            found[name] = text = self._value(value, key, (*path, name))
-            if name.endswith("_file") and path[-1:] not in _OF_NAMES and isinstance(text, str) and text.strip():
-                found[name] = str(Path(self._source).parent / text)
-        return found
-
-    def _value(self, node: yaml.Node, marked: yaml.Node, path: KeyPath) -> object:
-        self.places[path] = Place(self._source, marked.start_mark.line + 1)
-        if len(self.places) > _MOST_VALUES:
-            raise _wrong(f"found more than {_MOST_VALUES} values", node)
-        if node.tag not in _TAGS:
-            raise _wrong("found an explicit type, expected text", node)
-        if isinstance(node, yaml.MappingNode):
-            return self.mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self._value(item, item, (*path, number)) for number, item in enumerate(node.value)]
-        return None if node.tag == _NULL else _text(node)
-
-    def _find_duplicates(self, node: yaml.MappingNode, path: KeyPath) -> None:
-        lines: dict[str, int] = {}
-        for key in (key for key, _ in node.value if key.tag == _TEXT):
-            line = key.start_mark.line + 1
-            if key.value in lines:
-                message = f"duplicate key, first on line {lines[key.value]}"
-                self.faults.append(ConfigurationFault(self._source, line, written((*path, key.value)), message))
-            lines.setdefault(key.value, line)
-
-
-def _text(node: yaml.Node) -> str:
-    text = str(node.value)
-    if half := _HALF.search(text):
-        raise _wrong(f"found {ascii(half[0])[1:-1]}, half of a character; write the character itself", node)
-    return text
+            if key.value in lines and key.tag != _MERGE:
+                raise _wrong(f"found duplicate key {key.value[:60]!r}, first on line {lines[key.value]}", key)
+            lines[key.value] = key.start_mark.line + 1
+        self.flatten_mapping(node)
+        return node
 
 
 def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
+def _data(node: yaml.Node, folder: Path, key: str = "") -> Any:  # noqa: ANN401 - as the node is
+    """Return the value of a node; the name of a file, as the key says, is joined to the folder."""
+    if isinstance(node, yaml.MappingNode):
+        has_names = key in _OF_NAMES
+        return {name.value: _data(value, folder, "" if has_names else name.value) for name, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_data(item, folder) for item in node.value]
+    if node.tag == _NULL:
+        return None
+    return str(folder / node.value) if key.endswith("_file") and node.value.strip() else node.value
+
+
+def _lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
+    """Yield the path of each value in a node, and its line: that of its key or, in a list, its own."""
+    inner: list[tuple[str | int, yaml.Node, yaml.Node]] = []
+    if isinstance(node, yaml.MappingNode):
+        inner = [(key.value, key, value) for key, value in node.value]
+    elif isinstance(node, yaml.SequenceNode):
+        inner = [(number, item, item) for number, item in enumerate(node.value)]
+    for step, marked, value in inner:
+        yield (*path, step), marked.start_mark.line + 1
+        yield from _lines(value, (*path, step))

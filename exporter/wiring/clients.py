@@ -87,7 +87,7 @@ def client_of(
         connect = machine.connector(url, in_flight, machine.executors("names"), connect_seconds=seconds)
         secrets = proxy_secrets(url)
     except ProxyFault as error:
-        raise ConfigurationError([ConfigurationFault("", None, "", str(error))]) from None
+        raise ConfigurationError([ConfigurationFault(str(error))]) from None
     return Client(
         base_url=url,
         credential=credential,

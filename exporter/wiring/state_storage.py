@@ -36,7 +36,7 @@ def own_storage(
         return FileStorage(state.path, clocks.wall, set_aside, executor)
     except FileNotFoundError:
         message = f"'{state.path}' is relative to the working directory, which was removed; expected an absolute path"
-        raise ConfigurationError([ConfigurationFault("", None, "state.path", message)]) from None
+        raise ConfigurationError([ConfigurationFault(message, "state.path")]) from None
 
 
 def postgres_storage(settings: Settings) -> "PostgresStorage":

@@ -8,7 +8,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from exporter.settings.flags import CONTAINER_LISTEN
 from tests.deploy.files import PORT, RELEASE, REPOSITORY, STATE_FOLDER, known_variables, named_variables, run
 
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
@@ -37,7 +36,7 @@ def test_its_variables_are_known_and_agree_with_its_port_and_its_volume() -> Non
     variables = _steps("ENV")[-1]
     values = dict(pair.split("=", 1) for pair in variables.split())
     assert named_variables(DOCKERFILE) - known_variables() == set()
-    assert values[CONTAINER_LISTEN] == f":{PORT}"
+    assert values["CONTAINER_LISTEN"] == f":{PORT}"
     assert (_steps("EXPOSE"), _steps("VOLUME"), _steps("WORKDIR")[-1]) == ([str(PORT)], [STATE_FOLDER], STATE_FOLDER)
 
 

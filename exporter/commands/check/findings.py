@@ -5,7 +5,6 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
@@ -135,7 +134,8 @@ def _load(result: AccountResult) -> Iterator[str]:
 
 def _as_json(results: Iterable[AccountResult], configuration: Iterable[ConfigurationFault]) -> str:
     """Return `ok`, the faults of the configuration, the accounts, and every result."""
-    wrong, accounts = [asdict(fault) for fault in configuration], list(results)
+    wrong = [{**fault.place._asdict(), "path": fault.path, "message": fault.message} for fault in configuration]
+    accounts = list(results)
     found = {
         "ok": not wrong and not _failing(accounts),
         "configuration": wrong,
