@@ -174,7 +174,7 @@ class AccountSettings(Section):
     )
 
     def credential(self) -> SecretStr:
-        """Return the current key; raises SecretFileError if its file cannot be used."""
+        """Return the current key; raises SecretError if its file cannot be used."""
         return stored_secret(self.api_key, self.api_key_file)
 
     def conflicts(self) -> Iterator[Conflict]:
@@ -212,7 +212,7 @@ class DatabaseSettings(Section):
     queries: tuple[SqlQuery, ...] = ()
 
     def credential(self) -> SecretStr:
-        """Return the current access token; raises SecretFileError if its file cannot be used."""
+        """Return the current access token; raises SecretError if its file cannot be used."""
         return stored_secret(self.auth_token, self.auth_token_file)
 
     def conflicts(self) -> Iterator[Conflict]:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
-from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import KeyPath
+from exporter.validation.secrets import Secret
 from exporter.validation.section import Section
 from exporter.validation.types import Metavar, format_duration
 
@@ -83,7 +83,7 @@ def flags() -> tuple[Flag, ...]:
     return tuple(
         _flag(path, field, default)
         for path, field, default in (*of_account, *_leaves(Settings.model_construct(), ()))
-        if get_origin(field.annotation) is not tuple and SecretStr not in get_args(field.annotation)
+        if get_origin(field.annotation) is not tuple and field.annotation != Secret
     )
 
 

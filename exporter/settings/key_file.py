@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exporter.blocking import blocking
 from exporter.platform.errors import CredentialError
-from exporter.validation.secrets import SecretFileError, read_secret
+from exporter.validation.secrets import SecretError, read_secret
 
 # A changed key is found at most this many seconds later.
 CHECK_SECONDS = 0.2
@@ -55,7 +55,7 @@ class KeyFile:
         try:
             secret = await blocking(self._executor, read_secret, self._path)
             self._key, self._problem = secret.get_secret_value(), ""
-        except SecretFileError as error:
+        except SecretError as error:
             self._problem = str(error)
         except RuntimeError:
             pass  # no thread can be started now; the next look tries again

@@ -14,7 +14,7 @@ from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.platform.http.mask import is_ambiguous
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import KeyPath
-from exporter.validation.secrets import Secret, SecretFile, SecretFileError, stored_secret
+from exporter.validation.secrets import Secret, SecretError, SecretFile, one_of, stored_secret
 from exporter.validation.section import Conflict, Section, expected
 from exporter.validation.types import (
     FilePath,
@@ -33,6 +33,10 @@ from exporter.validation.types import (
 _MOST_SHARDS = 1024
 _POSTGRESQL = TypeAdapter(Annotated[MultiHostUrl, UrlConstraints(allowed_schemes=["postgresql", "postgres"])])
 _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
+_NO_POSTGRESQL = (
+    "is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database, with the "
+    "password percent-encoded (% as %25, @ as %40, / as %2F, ? as %3F, # as %23)"
+)
 _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
 
 
@@ -120,14 +124,13 @@ class WebSettings(Section):
 
 def _address_problem(address: str) -> str:
     """Return why the address of a state database cannot be used, without showing it; empty if it can."""
-    if is_ambiguous(address):
-        return "contains an ambiguous '@'; percent-encode the password (@ as %40, / as %2F, ? as %3F, # as %23)"
-    if _NO_CHARACTER.search(address):
-        return "contains a % that begins no percent-encoded character; expected %25 for the % itself"
     try:
         _POSTGRESQL.validate_python(address)
+        is_usable = not is_ambiguous(address) and not _NO_CHARACTER.search(address)
     except ValidationError:
-        return "is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database"
+        is_usable = False
+    if not is_usable:
+        return _NO_POSTGRESQL
     if find_spec("psycopg") is None:
         return "needs an extra that is not installed: pip install 'edge-exporter[postgres]'"
     return ""
@@ -164,22 +167,26 @@ class StateSettings(Section):
         """Whether counters survive the process."""
         return self.is_shared or self.path is not None
 
+    @property
+    def address_key(self) -> str:
+        """The key of the database's address."""
+        return "url" if self.url_file is None else "url_file"
+
     def address(self) -> str:
-        """Return the current address of the database, with its password; raises SecretFileError if it is not usable."""
+        """Return the current address of the database, with its password; raises SecretError if it is not usable."""
         address = stored_secret(self.url, self.url_file).get_secret_value()
         if problem := _address_problem(address):
-            raise SecretFileError(self.url_file or Path("url"), problem)
+            raise SecretError(problem if self.url_file is None else f"{self.url_file} {problem}")
         return address
 
     def conflicts(self) -> Iterator[Conflict]:
         """Require a usable address of the database, from one of the two keys."""
-        if self.url is not None and self.url_file is not None:
-            yield ("url_file",), "set together with url; expected one of the two"
-        elif self.is_shared:
-            try:
+        yield from one_of(self, "url", "url_file", needed=False)
+        try:
+            if self.is_shared:
                 self.address()
-            except SecretFileError as error:
-                yield (("url",), error.problem) if self.url_file is None else (("url_file",), str(error))
+        except SecretError as error:
+            yield (self.address_key,), str(error)
 
 
 def _parse_index(value: object) -> int | Literal["auto"]:

@@ -23,6 +23,9 @@ class Place(NamedTuple):
         return self.source if self.line is None else f"{self.source}:{self.line}"
 
 
+NOWHERE = Place()
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigurationFault:
     """One fault, in words for the person who corrects it.
@@ -35,7 +38,7 @@ class ConfigurationFault:
 
     message: str
     path: str = ""
-    place: Place = Place()
+    place: Place = NOWHERE
 
     def __str__(self) -> str:
         """Return one line: `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, SecretStr
 
 from exporter.untrusted.regular_file import read_text, unreadable
-from exporter.validation.section import Conflict, Section, refused
+from exporter.validation.section import Conflict, Section, broken, refused
 from exporter.validation.types import Metavar
 
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
@@ -18,23 +18,18 @@ _QUOTED = re.compile(r"""(["']).*\1""")
 _NO_HEADER = "a line break or another character that an HTTP header cannot carry"
 
 
-class SecretFileError(Exception):
-    """The file of a secret cannot be used; the message names the file and never its content."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        self.path = path
-        self.problem = problem
-        super().__init__(f"{path} {problem}")
+class SecretError(Exception):
+    """A secret cannot be used; the message names its file, if it has one, and never its content."""
 
 
 def read_secret(path: Path) -> SecretStr:
-    """Read the secret from a file, without white space around it; raises SecretFileError if it cannot be used."""
+    """Read the secret from a file, without white space around it; raises SecretError if it cannot be used."""
     try:
         text = read_text(path).strip()
     except OSError as error:
-        raise SecretFileError(path, unreadable(error)) from None
+        raise SecretError(f"{path} {unreadable(error)}") from None
     if problem := _problem(text):
-        raise SecretFileError(path, problem)
+        raise SecretError(f"{path} {problem}")
     return SecretStr(text)
 
 
@@ -47,25 +42,22 @@ def _problem(text: str) -> str:
     return "has quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
 
 
-def _usable(secret: SecretStr | None) -> SecretStr | None:
+def _usable(secret: SecretStr) -> SecretStr:
     """Validate a secret that is written in the configuration itself."""
-    if secret is None:
-        return None
     text = secret.get_secret_value().strip()
     if problem := _problem(text):
         raise refused(problem)
     return SecretStr(text)
 
 
-def _usable_file(path: Path | None) -> Path | None:
+def _usable_file(path: Path) -> Path:
     """Validate the name of a file, which must hold a usable secret. A secret in place of the name is not shown."""
+    if not os.path.lexists(path):
+        raise refused("does not exist; the name is not shown, as it could be the secret itself")
     try:
-        if path is not None:
-            read_secret(path)
-    except SecretFileError as error:
-        if os.path.lexists(error.path):
-            raise refused(str(error)) from None
-        raise refused("does not exist; the name is not shown, as it could be the secret itself") from None
+        read_secret(path)
+    except SecretError as error:
+        raise refused(str(error)) from None
     return path
 
 
@@ -76,14 +68,14 @@ def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
     return secret if secret is not None else SecretStr("")
 
 
-def one_of(section: Section, key: str, file_key: str) -> Iterator[Conflict]:
-    """Require exactly one of a secret and its file."""
-    given = [name for name in (key, file_key) if getattr(section, name) is not None]
-    if not given:
-        yield (key,), f"missing; expected {key} or {file_key}"
-    elif len(given) > 1:
-        yield (file_key,), f"set together with {key}; expected one of the two"
+def one_of(section: Section, key: str, file_key: str, *, needed: bool = True) -> Iterator[Conflict]:
+    """Refuse a secret together with its file and, if one of them is needed, neither."""
+    lacks, lacks_file = (getattr(section, name) is None for name in (key, file_key))
+    return broken(
+        (needed and lacks and lacks_file, key, f"missing; expected {key} or {file_key}"),
+        (not lacks and not lacks_file, file_key, f"set together with {key}; expected one of the two"),
+    )
 
 
-Secret = Annotated[SecretStr | None, AfterValidator(_usable)]
-SecretFile = Annotated[Path | None, AfterValidator(_usable_file), Metavar("FILE")]
+Secret = Annotated[SecretStr, AfterValidator(_usable)] | None
+SecretFile = Annotated[Annotated[Path, AfterValidator(_usable_file)] | None, Metavar("FILE")]

@@ -12,7 +12,7 @@ from exporter.counters.storage import MemoryStorage, Storage, StorageError
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
-from exporter.validation.secrets import SecretFileError
+from exporter.validation.secrets import SecretError
 
 if TYPE_CHECKING:
     from exporter.counters.postgres_storage import PostgresStorage
@@ -64,5 +64,5 @@ def problem_of(settings: Settings) -> str:
 def _address(state: StateSettings) -> str:
     try:
         return state.address()
-    except SecretFileError as error:
+    except SecretError as error:
         raise StorageError(str(error)) from None

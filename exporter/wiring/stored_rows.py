@@ -11,7 +11,7 @@ from exporter.counters.rows import StateRow, from_columns
 from exporter.counters.storage import StorageError
 from exporter.settings.service import StateSettings
 from exporter.targets.target import PollKey
-from exporter.validation.secrets import SecretFileError
+from exporter.validation.secrets import SecretError
 
 _COLUMNS = "SELECT collector, account, kind, id, name, success, data FROM"
 _FILE_SECONDS = 10.0
@@ -52,7 +52,7 @@ def _in_database(state: StateSettings, collectors: list[str]) -> Iterable[tuple[
             return database.execute(query, (state.installation, collectors), binary=True).fetchall()
     except psycopg.errors.UndefinedTable:
         return ()
-    except (psycopg.OperationalError, SecretFileError) as error:
+    except (psycopg.OperationalError, SecretError) as error:
         raise StorageError(f"the state database cannot be read: {' '.join(str(error).split())}") from None
     except psycopg.Error as error:
         # The error may quote any part of an address that cannot be parsed.

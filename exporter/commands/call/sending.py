@@ -27,7 +27,7 @@ from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError
-from exporter.validation.secrets import SecretFileError
+from exporter.validation.secrets import SecretError
 from exporter.wiring.clients import client_of
 
 Callee = AccountSettings | DatabaseSettings
@@ -73,7 +73,7 @@ def call(
         try:
             secrets.append(called.credential().get_secret_value())
             value, faults = asyncio.run(_send(called, request, statements))
-        except SecretFileError as error:
+        except SecretError as error:
             complain(f"the key cannot be read: {error}", _NOT_AUTHORISED)
         except PlatformError as error:
             complain(str(error), exit_code(error))

@@ -79,7 +79,7 @@ def _state_faults(settings: Settings) -> Iterator[ConfigurationFault]:
     if not settings.state.is_shared:
         return
     if problem := problem_of(settings):
-        yield settings.fault(("state", "url" if settings.state.url_file is None else "url_file"), problem)
+        yield settings.fault(("state", settings.state.address_key), problem)
 
 
 def _failing(results: Iterable[AccountResult]) -> int:
