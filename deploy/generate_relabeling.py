@@ -1,7 +1,7 @@
-"""Makes the relabelling that gives the series of all targets the same `instance` and `pod`; `docs/generate.py` writes it.
+"""Makes the relabelling that gives the series of all targets the same `instance` and `pod`.
 
 So a target has the same series after another exporter takes it over. The series that each process reports about itself
-(`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keep their labels.
+(`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keep their labels. `docs/generate.py` writes the files.
 """
 
 import re
@@ -76,5 +76,5 @@ def generated(text: str, keys: tuple[str, str]) -> str:
 
 
 def documents() -> dict[Path, str]:
-    """Return the text of every file that holds the block, with the block as it has to be."""
+    """Return the text of every file that contains the block, with the generated block."""
     return {path: generated(path.read_text(encoding="utf-8"), keys) for path, keys in FILES.items()}

@@ -6,7 +6,7 @@
 {{- .Values.namespaceOverride | default .Release.Namespace -}}
 {{- end -}}
 
-{{/* The name of every object: short enough for the labels that Kubernetes derives from a StatefulSet's. */}}
+{{/* The name of every object: short enough for the labels that Kubernetes derives from the name of a StatefulSet. */}}
 {{- define "edge-exporter.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
@@ -32,7 +32,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/part-of: edge-exporter
 {{- end -}}
 
-{{/* An object's metadata; `name` or `suffix`, `namespace`, `labels` and `annotations` are its own, and win over those of all. */}}
+{{/* An object's metadata. Its own `name` or `suffix`, `namespace`, `labels` and `annotations` have priority over the common ones. */}}
 {{- define "edge-exporter.metadata" -}}
 name: {{ .name | default (include "edge-exporter.fullname" .root) }}{{ with .suffix }}-{{ . }}{{ end }}
 {{- with .namespace | default .root.Values.namespaceOverride }}
@@ -54,7 +54,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- .Values.serviceAccount.name | default (ternary (include "edge-exporter.fullname" .) "default" .Values.serviceAccount.create) -}}
 {{- end -}}
 
-{{/* What the paths begin with: the configuration's web.route_prefix, without the slash at its end. */}}
+{{/* The prefix of paths: the configuration's web.route_prefix, without the slash at its end. */}}
 {{- define "edge-exporter.prefix" -}}
 {{- dig "web" "route_prefix" "" .Values.config | trimSuffix "/" -}}
 {{- end -}}
@@ -85,7 +85,7 @@ annotations: {{- toYaml . | nindent 2 }}
         storage: {{ .Values.persistence.size }}
 {{- end -}}
 
-{{/* How many pods there are. */}}
+{{/* The number of pods. */}}
 {{- define "edge-exporter.replicas" -}}
 {{- add .Values.shards .Values.spares -}}
 {{- end -}}
@@ -111,18 +111,18 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- with .Values.state.existingSecret }}
 - name: EDGE_EXPORTER_STATE__URL_FILE
   value: /etc/edge-exporter/state/{{ $.Values.state.key }}
-# Other releases may keep their counters in the same database.
+# Other releases may use the same database.
 - name: EDGE_EXPORTER_STATE__INSTALLATION
   value: {{ include "edge-exporter.namespace" $ }}/{{ include "edge-exporter.fullname" $ }}
 {{- end }}
-# The first that is free in the database, or the number at the end of the pod's name.
+# The first free shard in the database, or the number at the end of the pod's name.
 - name: EDGE_EXPORTER_SHARD__INDEX
   value: auto
 - name: EDGE_EXPORTER_SHARD__TOTAL
   value: {{ .Values.shards | quote }}
 {{- end -}}
 
-{{/* A probe: what it asks, and how often. */}}
+{{/* A probe: its request, period and time-out. */}}
 {{- define "edge-exporter.probe" -}}
 httpGet:
   path: {{ include "edge-exporter.prefix" .root }}{{ .path }}
@@ -140,7 +140,7 @@ ipFamilies: {{ toJson . }}
 {{- end }}
 {{- end -}}
 
-{{/* What one endpoint of a monitor says, of either kind. */}}
+{{/* The endpoint of a PodMonitor or a ServiceMonitor. */}}
 {{- define "edge-exporter.endpoint" -}}
 port: http
 path: {{ include "edge-exporter.prefix" . }}/metrics
@@ -149,7 +149,7 @@ scheme: https
 {{- end }}
 interval: {{ .Values.monitor.interval }}
 scrapeTimeout: {{ .Values.monitor.scrapeTimeout }}
-# A choice: no label of the exporter is one that the operator adds to a target.
+# The exporter's labels are kept. None of them is a label that the operator adds.
 honorLabels: true
 {{- with .Values.monitor.tlsConfig }}
 tlsConfig: {{- toYaml . | nindent 2 }}
@@ -158,7 +158,7 @@ tlsConfig: {{- toYaml . | nindent 2 }}
 basicAuth: {{- toYaml . | nindent 2 }}
 {{- end }}
 relabelings:
-  # The pod's name stays over a restart; its address, which is the default, would start new series.
+  # The pod's name stays the same after a restart; its address, the default, changes and would start new series.
   - sourceLabels: [__meta_kubernetes_pod_name]
     targetLabel: instance
 {{- with .Values.monitor.relabelings }}
@@ -171,7 +171,7 @@ metricRelabelings:
 {{- end }}
 {{- end -}}
 
-{{/* Makes the changes of prometheusRule in one alert, in place, as exporter/assets/alert_rules.py does; writes nothing. */}}
+{{/* Applies the values of prometheusRule to one alert, in place. It returns nothing. */}}
 {{- define "edge-exporter.changeAlert" -}}
 {{- $rule := .rule -}}
 {{- $root := .root -}}
