@@ -179,5 +179,5 @@ def _first_day(live: CountedFamily) -> int:
 
 def _uncounted(series: Series | None, day: int, count: float) -> float:
     """Return the part of a day's count that the live counter does not contain: the day's baseline, if it has one."""
-    baseline = series.uncounted(day) if isinstance(series, DaySeries) else None
+    baseline = series.baseline(day) if isinstance(series, DaySeries) else None
     return count if baseline is None else min(count, baseline)

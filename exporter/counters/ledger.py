@@ -189,17 +189,10 @@ class Ledger:
     def _count(self, entry: PollRecord) -> tuple[Counted, StateRow]:
         """Count a poll; return what was counted of its target, and its row, which the next commit writes."""
         before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
-        counted = count_poll(
-            before,
-            entry.counts,
-            entry.address,
-            PollTime(entry.now, entry.success),
-            self._retention,
-            limit=entry.max_label_values,
-        )
-        for name, family in before.items():
-            if counted.families[name] is not family:
-                self._say_anew(entry.key, name, counted.families[name].digest)
+        poll, limit = PollTime(entry.now, entry.success), entry.max_label_values
+        counted = count_poll(before, entry.counts, entry.address, poll, self._retention, limit=limit)
+        for name in counted.restarted:
+            self._log_restart(entry.key, name, counted.families[name].digest)
         row = self._unsaved[entry.key] = StateRow(entry.name, entry.success, pack(counted.families))
         return counted, row
 
@@ -211,7 +204,7 @@ class Ledger:
             self._log.error(event, path=self._storage.location, target=target, error=str(error))
             return {}
 
-    def _say_anew(self, key: PollKey, family: str, digest: bytes) -> None:
+    def _log_restart(self, key: PollKey, family: str, digest: bytes) -> None:
         """Log once for the targets of an account that a counter counts something else now."""
         said = (key.collector, key.target.account, family, digest)
         if said not in self._said:

@@ -4,6 +4,7 @@ import math
 from datetime import UTC, date, datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from exporter.counters.days import PollTime
 from exporter.metric import MonthToDate
@@ -16,14 +17,13 @@ RESET_SHARE = 0.5
 LATE_RESET_SECONDS = 6 * 3600.0
 
 
-class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
+class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
     """A counter over a value that starts again with each UTC month.
 
-    A value is either accepted at once or ignored until a later poll confirms it, so that one wrong answer counts
-    nothing.
+    A value is either accepted at once, or ignored until a later poll confirms it: a single wrong answer counts nothing.
 
     Attributes:
-        month: year * 12 + month of the last accepted value.
+        month: the month of the last accepted value, as `month_of` numbers it.
         polled: the platform's unix seconds at the last poll.
         baseline: the part of the current month's value that is not counted.
         high: the highest value of the current month.
@@ -49,8 +49,8 @@ class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
     is_held: bool = False
 
     @property
-    def following(self) -> int:
-        """The first day of the month after the one that it has counted."""
+    def next_day(self) -> int:
+        """The ordinal of the first day of the month after the one that it has counted."""
         year, month = divmod(self.month, 12)
         return date(min(year, date.max.year), month + 1, 1).toordinal()
 
@@ -59,63 +59,55 @@ class MonthSeries(msgspec.Struct, array_like=True, tag="m"):
         """The counter."""
         return math.fsum((self.closed, self.high, -self.baseline))
 
-    def count(self, source: MonthToDate, poll: PollTime) -> bool:
-        """Update the counter from the month-to-date value of a poll.
+    def count(self, source: MonthToDate, poll: PollTime) -> tuple["MonthSeries", int]:
+        """Count the month-to-date value of a poll.
 
         Returns:
-            Whether the value was corrected: it fell, and this was not a reset.
+            The series after the poll, and 1 if a value was corrected: it fell, and this was not a reset; else 0.
         """
-        value, month, age = float(source.value), month_of(poll.now), _age(poll.now)
         # The fewer seconds of two clocks: one may jump.
         silence = max(0.0, min(poll.now.timestamp() - self.polled, poll.wall - self.seen))
-        self.polled, self.seen = poll.now.timestamp(), poll.wall
-        self.guard = max(0.0, self.guard - silence)
-        if value < self.last:
-            return self._fall(value, month, silence=silence, age=age)
-        # A fall that this poll does not confirm was a wrong answer.
-        is_correction, self.has_fallen = self.has_fallen, False
-        self._hold(value)
-        if self.is_held:
-            return is_correction
-        if month != self.month and value > self.last and silence > DAY_SECONDS and age > LATE_RESET_SECONDS:
-            # The new month's value is above the old one's by chance: the exporter did not poll at the beginning of the
-            # month.
-            self._reset(value)
-        self.high = max(self.high, value)
-        self.month, self.last = month, value
-        return is_correction
+        polled = replace(self, polled=poll.now.timestamp(), seen=poll.wall, guard=max(0.0, self.guard - silence))
+        if source.value < self.last:
+            return _fall(polled, float(source.value), poll.now, silence)
+        return _rise(polled, float(source.value), poll.now, silence)
 
-    def _fall(self, value: float, month: int, *, silence: float, age: float) -> bool:
-        self.is_held = False
-        is_deep = value < self.high * RESET_SHARE
-        if self.has_fallen or (is_deep and month != self.month):
-            self.former, self.guard = self.last, DAY_SECONDS
-            self._reset(value)
-        elif is_deep or silence > DAY_SECONDS or age < DAY_SECONDS:
-            # The next poll decides: some platforms reset late or in another time zone, and the answer may be wrong.
-            self.has_fallen = True
-            return False
-        else:
-            self.month, self.last = month, value
-            return True
-        self.month = month
-        return False
 
-    def _hold(self, value: float) -> None:
-        """Hold a value that may be an outdated one, from before the last reset; after a day, it is accepted."""
-        may_be_former = self.former is not None and value >= self.former
-        if may_be_former and self.guard > 0:
-            self.guard = self.guard if self.is_held else DAY_SECONDS
-            self.is_held = True
-        else:
-            self.is_held = False
-            self.former = None if may_be_former else self.former
+def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
+    """Count a value that is below the last one: a reset, a correction, or a fall that the next poll decides."""
+    month, is_deep = month_of(now), value < series.high * RESET_SHARE
+    if series.has_fallen or (is_deep and month != series.month):
+        return replace(_reset(series, value, month), former=series.last, guard=DAY_SECONDS), 0
+    # Some platforms reset late or in another time zone, and the answer may be wrong.
+    if is_deep or silence > DAY_SECONDS or _age(now) < DAY_SECONDS:
+        return replace(series, has_fallen=True, is_held=False), 0
+    return replace(series, month=month, last=value, is_held=False), 1
 
-    def _reset(self, value: float) -> None:
-        # Use the served sum: rounding it again could make it smaller, which looks like a reset of the counter.
-        self.closed = self.value
-        self.baseline, self.high, self.last = 0.0, value, value
-        self.has_fallen = False
+
+def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
+    """Count a value that is not below the last one; a fall before it, which it does not confirm, was a correction."""
+    month, corrections = month_of(now), 1 if series.has_fallen else 0
+    may_be_former = series.former is not None and value >= series.former
+    if may_be_former and series.guard > 0:
+        # It may come from before the last reset. If it stands for a day, it is accepted.
+        guard = series.guard if series.is_held else DAY_SECONDS
+        return replace(series, has_fallen=False, is_held=True, guard=guard), corrections
+    former = None if may_be_former else series.former
+    if month != series.month and value > series.last and silence > DAY_SECONDS and _age(now) > LATE_RESET_SECONDS:
+        # The new month's value is above the old one's by chance: the exporter did not poll at the beginning of the
+        # month.
+        series = _reset(series, value, month)
+    high = max(series.high, value)
+    series = replace(series, month=month, high=high, last=value, has_fallen=False, former=former, is_held=False)
+    return series, corrections
+
+
+def _reset(series: MonthSeries, value: float, month: int) -> MonthSeries:
+    """Return the series at the beginning of a month, of which a value is counted in full."""
+    # Use the served sum: rounding it again could make it smaller, which looks like a reset of the counter.
+    return replace(
+        series, month=month, baseline=0.0, high=value, last=value, closed=series.value, has_fallen=False, is_held=False
+    )
 
 
 def month_of(moment: datetime) -> int:
@@ -124,11 +116,15 @@ def month_of(moment: datetime) -> int:
     return utc.year * 12 + utc.month
 
 
-def begin_month(source: MonthToDate, poll: PollTime) -> MonthSeries:
-    """Return the state of a series after its first poll."""
-    held, month = float(source.value), month_of(poll.now)
-    is_full = poll.since is not None and month >= month_of(datetime.fromordinal(poll.since).replace(tzinfo=UTC))
-    return MonthSeries(month, poll.now.timestamp(), 0.0 if is_full else held, held, held, seen=poll.wall)
+def begin_month(source: MonthToDate, poll: PollTime, since: int | None) -> MonthSeries:
+    """Return a series after its first poll.
+
+    Its value is counted in full if its month began after `since`, or has that day; else, or if that is None, it is the
+    baseline, so that the counter is 0.
+    """
+    value, month = float(source.value), month_of(poll.now)
+    is_full = since is not None and month >= month_of(datetime.fromordinal(since).replace(tzinfo=UTC))
+    return MonthSeries(month, poll.now.timestamp(), 0.0 if is_full else value, value, value, seen=poll.wall)
 
 
 def _age(moment: datetime) -> float:

@@ -107,7 +107,7 @@ async def test_each_day_is_counted_once(tmp_path: Path, spans: list[tuple[int, i
 async def test_each_counter_has_the_days_before_its_own_first_sight_under_its_name_of_then(tmp_path: Path) -> None:
     counted = {name: CountedFamily(b"", ago(-1).toordinal()) for name in (QUERIES, "edge_dns_routed_queries_total")}
     # A label value has left the family since. Of the day before the first sight the platform showed more than now.
-    counted[QUERIES].series = {(): DaySeries(ago(5).toordinal(), highs={-1: 1e12, -2: 5})}
+    counted[QUERIES].series[()] = DaySeries(ago(5).toordinal(), highs={-1: 1e12, -2: 5})
     rows = {
         PollKey.of("dns_statistics", "main", "dns_zone", str(zone)): StateRow("then.example", 0.0, data)
         for zone, data in ((ZONE, pack(counted)), (102, b"damaged"))

@@ -5,7 +5,6 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pkgutil import resolve_name
 from typing import Any
@@ -90,7 +89,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     "publish before the commit": ("counters.ledger:Ledger._next_attempt", _at_once),
     "count the first day in full": (
         "counters.counting:begin_days",
-        lambda f: lambda source, poll: f(source, replace(poll, since=poll.today)),
+        lambda f: lambda source, today, _since, oldest: f(source, today, today, oldest),
     ),
     "keep the old definition": ("counters.counting:digest_of", lambda f: lambda _address, declared: f("", declared)),
     "drop the polls of a target": (
@@ -124,8 +123,11 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         "polling.pace:Pace.interval",
         lambda f: lambda s, plan, one: f(s, plan, one) * (1 + 50 * (one.kind == "script")),
     ),
-    "count no late rise of a day": ("counters.days:DaySeries._raise_day", lambda _: lambda *_args: None),
-    "take a new month for a correction": ("counters.months:MonthSeries._fall", lambda _: lambda *_a, **_named: True),
+    "count no late rise of a day": (
+        "counters.days:DaySeries._changed",
+        lambda f: lambda s, *args: {day: min(held, s.highs.get(day, held)) for day, held in f(s, *args).items()},
+    ),
+    "take a new month for a correction": ("counters.months:_fall", lambda _: lambda s, *_args: (s, 1)),
     "let a counter fall with its day": ("counters.days:DaySeries.count", _with_the_latest),
     "leave a task behind": ("daemon.daemon:Daemon.stop", _leaving_a_task),
     "leave a zone out of service discovery": ("web.app:discover", _without_the_last),
