@@ -1,4 +1,4 @@
-// The shipped rules and dashboards as a monitoring mixin, for those who generate their monitoring with Jsonnet:
+// The shipped rules and dashboards as a monitoring mixin in Jsonnet:
 //
 //   local edge = (import 'mixin.libsonnet') + { _config+:: { alertLabels: { team: 'edge' } } };
 //   { 'alerts.json': edge.prometheusAlerts, 'rules.json': edge.prometheusRules } + edge.grafanaDashboards
@@ -10,7 +10,7 @@ local files = [
   importstr '../prometheus/rules/shield.yml',
 ];
 local groups = std.flatMap(function(file) std.parseYaml(file).groups, files);
-// Groups with the rules that have a key, changed by a function; without those that are empty then.
+// Selects the rules that have a key, and applies a function to each; leaves out groups without such rules.
 local select(key, change) = [
   group { rules: [change(rule) for rule in group.rules if std.objectHas(rule, key)] }
   for group in groups
@@ -19,7 +19,7 @@ local select(key, change) = [
 {
   local config = self._config,
   _config+:: {
-    // The address before `/ALERT.md` in `runbook_url`, such as https://wiki.example.net/runbooks; empty: as shipped.
+    // The address of your copy of the runbooks, such as https://wiki.example.net/runbooks; empty: the shipped addresses.
     runbookBase: '',
     // Labels of every alert.
     alertLabels: {},
