@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from exporter.collectors import discovery
@@ -74,11 +74,23 @@ class Explainer:
         """Yield each target of each collector with those of its families that have no series, by the reason."""
         for collector in self.collectors():
             refused = self._refused(collector)
-            for target, for_all in self._candidates(collector):
-                if not targets or target.key.label in targets or target.name in targets:
-                    infos = collector.families_of(target.kind, target.id)
-                    wanted = [info for info in infos if not families or info.name in families]
-                    yield collector, target, self._of_target(collector, target, wanted, refused, for_all)
+            for target, left_out in self._candidates(collector):
+                if targets and not {target.key.label, target.name}.intersection(targets):
+                    continue
+                status = self.store.find(PollKey(target.key, collector.name))
+                # After a failure the values of the last good answer are served until they are stale.
+                answered = status if status is not None and (status.served or status.up) else None
+                of_all = left_out
+                if of_all is None and answered is None:
+                    of_all = self._of_silence(collector, target, status)
+                found: dict[Finding, list[str]] = {}
+                for info in collector.families_of(target.kind, target.id):
+                    finding = refused.get(info.name) or of_all
+                    if finding is None and answered is not None:
+                        finding = self._of_answer(info, answered)
+                    if finding is not None and (not families or info.name in families):
+                        found.setdefault(finding, []).append(info.name)
+                yield collector, target, found
 
     def answer(self, named: str) -> str:
         """Return what there is to say of a target without absences, which is named by its label or name."""
@@ -140,29 +152,6 @@ class Explainer:
         if status is None or status.since:
             return self._disabled(lister) or self._of_silence(lister, account, status)
         return Finding(Cause.PLATFORM_HAS_NONE, "the list has none for this exporter")
-
-    def _of_target(
-        self,
-        collector: Collector,
-        target: Target,
-        infos: Sequence[FamilyInfo],
-        refused: Mapping[str, Finding],
-        for_all: Finding | None,
-    ) -> Mapping[Finding, list[str]]:
-        """Return those of a target's families that have no series, or lack label values, by the reason."""
-        status = self.store.find(PollKey(target.key, collector.name))
-        # After a failure the values of the last good answer are served until they are stale.
-        answered = status if status is not None and (status.served or status.up) else None
-        if for_all is None and answered is None:
-            for_all = self._of_silence(collector, target, status)
-        found: dict[Finding, list[str]] = {}
-        for info in infos:
-            finding = refused.get(info.name) or for_all
-            if finding is None and answered is not None:
-                finding = self._of_answer(info, answered)
-            if finding is not None:
-                found.setdefault(finding, []).append(info.name)
-        return found
 
     def _of_answer(self, info: FamilyInfo, answered: Status) -> Finding | None:
         """Return why a target that has answered lacks a family; None if it has all of it."""

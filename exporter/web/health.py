@@ -47,19 +47,18 @@ def _ailment(parts: Parts, process: Process) -> str:
 
 
 def _waits_for(parts: Parts, process: Process) -> str:
-    """Return what readiness waits for; once it is empty, it stays empty.
+    """Return what readiness waits for; empty if for nothing, or if the process was ready before.
 
-    Discovery must have ended (a spare has none), a call been authenticated, and the first counts been saved, without
-    which no counter is served.
+    Discovery must have ended (a spare has none), a call must have been authenticated, and the first counts must have
+    been saved: no counter is served before.
     """
     if process.was_ready.is_set():
         return ""
-    if missing := process.unproven if parts.schedule.all_discovered() else "discovery has not ended":
+    missing = process.unproven if parts.schedule.all_discovered() else "discovery has not ended"
+    if missing:
         return _refusal(parts, process.account_up) or missing
-    if reason := parts.ledger.withholds():
-        return f"no counter is served: {reason}"
-    process.was_ready.set()
-    return ""
+    reason = parts.ledger.withholds()
+    return f"no counter is served: {reason}" if reason else ""
 
 
 def _refusal(parts: Parts, known: Collection[str]) -> str:

@@ -3,21 +3,21 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import httpx
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
-from exporter.blocking import one_thread
 from exporter.clock import Clocks
-from exporter.collectors.catalogue import CATALOGUE, families
+from exporter.collectors.catalogue import families
 from exporter.collectors.collector import Outcome
+from exporter.counters.storage import MemoryStorage
 from exporter.daemon.accounts import AccountObserver
-from exporter.explain.explainer import Explainer
-from exporter.exposition.exposition import Exposition
+from exporter.daemon.machine import Machine
+from exporter.daemon.work import Work
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.platform.errors import PlatformError
@@ -33,7 +33,8 @@ from exporter.web.parts import Parts, Process, Round
 from exporter.web.server import WebServer
 from exporter.web.status import status_of
 from exporter.web.url_fields import Json
-from exporter.wiring.clients import ClientMachine, client_of
+from exporter.wiring.clients import client_of
+from exporter.wiring.plans import plans_of
 from tests.exporter_parts import START, at_once
 from tests.turned_clock import TurnedClock
 
@@ -91,9 +92,10 @@ class ViewSetup:
 
     clock: TurnedClock
     wall: TurnedClock
+    work: Work
+    schedule: FixedSchedule
     store: Store
     registry: Registry
-    schedule: FixedSchedule
     renderer: Renderer
     up: dict[str, bool] = field(default_factory=dict)
     is_ledger_alive: bool = True
@@ -142,19 +144,8 @@ class ViewSetup:
             may_serve=self.may_serve,
             platform_time=lambda _: own(offset=None),
         )
-        clocks = Clocks(self.wall, self.clock)
-        account = {"name": "main", "base_url": "http://127.0.0.1:9", "api_key": "k"}
-        settings = Settings.model_validate({"accounts": [account]})
-        explainer = Explainer(
-            settings=lambda: settings,
-            collectors=lambda: CATALOGUE,
-            registry=self.registry,
-            store=self.store,
-            ledger_fault=lambda: "",
-        )
         schedule = cast(Schedule, self.schedule)
-        parts = (self.store, self.registry, schedule, ledger, self.renderer)
-        return Parts(process, *parts, explainer, clocks, version="1.2.3")
+        return replace(self.work.parts, process=process, schedule=schedule, ledger=ledger, version="1.2.3")
 
     def app(self, prefix: str = "/", parts: Parts | None = None) -> Application:
         """Return the application that serves the endpoints."""
@@ -194,26 +185,29 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     """Set up a view of these accounts (by default one named main) and all collectors of the catalogue."""
     clock, wall = TurnedClock(), TurnedClock(START)
     telemetry = Telemetry(CollectorRegistry(), "1.2.3")
-    machine = ClientMachine(Clocks(wall, clock, at_once))
-    account = {"name": "any", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
-    settings = Settings.model_validate({"accounts": [account]}).accounts[0]
+    machine = Machine(Clocks(wall, clock, at_once))
+    account = {"name": "main", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
+    settings = Settings.model_validate({"accounts": [account]})
+    work = Work(settings, Shard(), MemoryStorage(), telemetry, machine, process=_unused)
     entries = {
-        name: Account.of(client_of(settings, AccountObserver(telemetry, name, clock), 1, machine))
+        name: Account.of(client_of(settings.accounts[0], AccountObserver(telemetry, name, clock), 1, machine))
         for name in accounts or ("main",)
     }
-    store = Store(wall, clock, lambda *_: 900.0, lambda *_: 0.0)
-    exposition = Exposition(telemetry.registry)
-    exposition.declare([*families(), *HEALTH])
-    renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
-    registry = Registry(Shard(), wall)
-    plans = {collector.name: Plan(collector, collector.interval) for collector in CATALOGUE}
+    plans = plans_of(settings)
+    work.schedule.use(plans, entries)
+    work.renderer.exposition.declare([*families(), *HEALTH])
+    await work.renderer.render()
     schedule = FixedSchedule(plans, entries, clock())
-    await renderer.render()
+    parts = work.store, work.registry, work.renderer
     try:
-        yield ViewSetup(clock, wall, store, registry, schedule, renderer, dict.fromkeys(entries, True))
+        yield ViewSetup(clock, wall, work, schedule, *parts, up=dict.fromkeys(entries, True))
     finally:
         for entry in entries.values():
             await entry.client.aclose()
+
+
+def _unused() -> NoReturn:
+    raise AssertionError("the parts of a test say of the process what it sets up")
 
 
 @asynccontextmanager
