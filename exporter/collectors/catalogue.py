@@ -1,4 +1,4 @@
-"""The catalogue: every collector, in the order in which its families are exposed."""
+"""The catalogue: all built-in collectors, in the order in which their families are exposed."""
 
 from collections.abc import Iterable, Iterator
 

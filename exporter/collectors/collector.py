@@ -1,4 +1,4 @@
-"""Defines a collector: the calls of a poll, the labels of its target, and the metrics of the answer."""
+"""Defines a collector: the calls of a poll, the labels of its targets, and the metrics in the answers."""
 
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from exporter.platform.wire import UNKNOWN, enum_name
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 
-# The window of the platform's charts is one or two days longer; its oldest day may be incomplete.
+# The number of days on the status page. The platform's charts have one or two more; their oldest day may be incomplete.
 CHART_DAYS = 30
 
 P = TypeVar("P")
@@ -27,10 +27,10 @@ class Context:
     """What a poll uses.
 
     Attributes:
-        caller: makes the calls; it ends them at the poll's deadline.
+        caller: makes the calls, until the poll's deadline.
         registry: the names of resources, and which of them this process polls.
-        now: the time that the poll uses as the present.
-        found: receives what a discovery finds, list by list, so that polling need not wait for the other calls.
+        now: the time of the poll: the platform's, or this machine's if that is unknown.
+        found: receives each list that a discovery finds, so that its targets are polled before the next list is read.
     """
 
     caller: Caller
@@ -70,10 +70,10 @@ class PollResult(NamedTuple):
     """The outcomes of one poll.
 
     Attributes:
-        outcomes: first that of the polled target, then those of other targets in its answer; none if names alone were
-            looked up.
-        date: the platform's time, if its answer has a date.
-        unnamed: why names of configured ids could not be looked up, which is no failure of the poll.
+        outcomes: first the outcome of the polled target, then those of other targets in its answer. Empty if the poll
+            only looked up names.
+        date: the platform's time in the answer; None if the answer has no date.
+        unnamed: why names of targets could not be looked up, which does not make the poll fail; None if they could.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -101,9 +101,9 @@ class Collector:
         operations: the operations of the platform that a poll calls.
         families: every family that it can yield, in the order of the exposition.
         discovers: whether it finds the targets of an account.
-        supplies_names: whether targets without a name wait for it; a list of a configured endpoint supplies none.
-        every_shard: whether each shard makes its polls, because the answers contain targets of all shards. What an
-            answer says of the polled target itself is published by the shard of that target.
+        supplies_names: whether targets without a name are polled only after its first poll, which may find their names.
+        every_shard: whether the processes of all shards make its polls, because the answers contain targets of all
+            shards. Only the shard of the polled target itself publishes that target's series.
         owns_target: whether a 404 means that the target no longer exists. All collectors then stop polling it.
     """
 
@@ -121,7 +121,7 @@ class Collector:
 
     @property
     def section(self) -> str:
-        """The key under `collectors:` with its switch and interval: its own name, or that of another collector."""
+        """The key under `collectors:` with its settings; some collectors share the key of another one."""
         return self.name
 
     @property
@@ -130,11 +130,11 @@ class Collector:
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that a target may have; for an unknown id, those of any target of the kind."""
+        """Return the families that a target of this kind may have; if the id is unknown, those of any such target."""
         return self.families
 
     def wants(self, _target: Target) -> bool:
-        """Return whether it polls this target, which is of its kind."""
+        """Return whether it polls a target of its kind."""
         return True
 
     async def poll(self, context: Context, target: Target) -> PollResult:
@@ -161,11 +161,11 @@ class Collector:
 def calling(
     operation: Operation[P], **path: Callable[[Target], str]
 ) -> Callable[[Context, Target], Awaitable[Answer[P]]]:
-    """Return a poll of one call.
+    """Return the `fetch` of a collector that makes one call.
 
     Args:
         operation: the operation.
-        path: a parameter of its path → the id, from the target.
+        path: the name of each parameter in its path, and the function that returns its value, an id.
     """
 
     async def fetch(context: Context, target: Target) -> Answer[P]:
@@ -183,22 +183,31 @@ ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
 
 
 def attribute(name: str, of: str = "") -> Label[object]:
-    """Return a label with the value of a target's attribute `of`, which by default has the label's name."""
+    """Return a label whose value is an attribute of the target: `of`, or by default the one with the label's name."""
     return Label(name, lambda target, _: target.attributes.get(of or name, ""))
 
 
-def identity(*names: str, within: str = "") -> tuple[Label[object], ...]:
-    """Return the labels of most targets: their account, and with these names, their id and their name.
+def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> tuple[Label[object], ...]:
+    """Return the labels that most targets have; those whose name is empty are left out, except `account`.
 
-    `within` is the attribute with the id of the resource to which they belong, and the name of its label.
+    Args:
+        id_label: the name of the label with the target's id.
+        name_label: the name of the label with the target's name.
+        within: the name of the label with the id of the resource to which the target belongs, such as
+            `shield_zone_id`; the target has an attribute of the same name.
     """
-    values: tuple[Callable[[Target, object], str], ...] = (lambda target, _: target.id, lambda target, _: target.name)
-    own = (Label(name, value) for name, value in zip(names, values, strict=False))
-    return (ACCOUNT, *((attribute(within),) if within else ()), *own)
+    labels: list[Label[object]] = [ACCOUNT]
+    if within:
+        labels.append(attribute(within))
+    if id_label:
+        labels.append(Label(id_label, lambda target, _: target.id))
+    if name_label:
+        labels.append(Label(name_label, lambda target, _: target.name))
+    return tuple(labels)
 
 
 def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
-    """Return the families of a collector; the target's labels come before the metric's own."""
+    """Return the families of these metrics; the labels of the target come before those of the metric."""
     names = tuple(label.name for label in labels)
     return tuple(
         FamilyInfo(one.name, one.help, one.kind, one.unit, names + one.labels, len(one.labels), one.counted is not None)
@@ -209,7 +218,7 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
 def measure(
     labels: LabelValues, infos: Sequence[FamilyInfo], metrics: Sequence[Metric[P]], payload: P
 ) -> tuple[tuple[Family, ...], tuple[Count, ...]]:
-    """Turn a payload into the families and counts of one target: all of them, or an error.
+    """Return the families and counts of one target that an answer contains: all of them, or an error.
 
     Args:
         labels: the values of the target's labels.
@@ -225,43 +234,53 @@ def measure(
     for info, metric in zip(infos, metrics, strict=True):
         try:
             samples = _samples(labels, metric, payload)
-            counted = metric.counted(payload) if metric.counted is not None else None
-            if counted is not None:
-                sources = [((), counted)] if isinstance(counted, Source) else counted.items()
-                found: dict[LabelValues, Source] = {}
-                for key, source in sources:
-                    # Of label values that cutting makes equal the first is kept, as for gauges.
-                    found.setdefault(_values(key), source)
-                counts.append(Count(info, labels, tuple(found.items()), metric.declared))
+            sources = _sources(metric, payload)
         except ValueError as error:
             raise WrongShape(f"{metric.name} cannot be read from the answer: {error}") from error
         if samples:
             families.append(Family(info, samples))
+        if sources is not None:
+            counts.append(Count(info, labels, sources, metric.declared))
     return tuple(families), tuple(counts)
 
 
+# Long label values are cut, which can make two of them equal. The first is then kept, because a series must be unique.
 @lru_cache(maxsize=4096)
 def _values(key: str | LabelValues) -> LabelValues:
+    """Return the label values of a metric's key, which is a text if the metric has one label."""
     return (label_value(key),) if isinstance(key, str) else tuple(label_value(part) for part in key)
 
 
 def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample, ...]:
+    """Return the samples of a metric; a counter has none here."""
     value = metric.value(payload) if metric.value is not None else None
-    # Faster than to ask whether it is a mapping.
+    # A number or a mapping; the check for numbers is the faster one.
     if value is None or isinstance(value, (int, float)):
         number = None if value is None else finite(value)
         return () if number is None else (Sample(labels, number),)
     found: dict[LabelValues, float] = {}
     for key, one in value.items():
         number = None if one is None else finite(one)
-        # Cutting long label values can make two of them equal. Only the first is kept, because a series must be unique.
         if number is not None:
             found.setdefault(_values(key), number)
     return tuple(Sample(labels + values, number) for values, number in found.items())
 
 
+def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
+    """Return the sources that the ledger reads, by label values; None if the metric or the answer has none."""
+    counted = metric.counted(payload) if metric.counted is not None else None
+    if counted is None:
+        return None
+    if isinstance(counted, Source):
+        return (((), counted),)
+    found: dict[LabelValues, Source] = {}
+    for key, source in counted.items():
+        found.setdefault(_values(key), source)
+    return tuple(found.items())
+
+
 def finite(number: float) -> float | None:
-    """Return a number as a float, 0 for -0; None if it is infinite, no number, or too large for a float."""
+    """Return a number as a float; None if it is infinite, NaN, or too large for a float. -0 becomes 0."""
     try:
         value = float(number) + 0.0
     except OverflowError:
@@ -270,23 +289,22 @@ def finite(number: float) -> float | None:
 
 
 def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float]:
-    """Return 1 for the name of an enum's value and 0 for its other names; nothing if there is no value."""
+    """Return name → 1 for the name of an enum value, and name → 0 for the enum's other names; empty for None."""
     current = enum_name(value, names)
     return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}
 
 
 @dataclass(frozen=True, slots=True)
 class TargetCollector(Collector, Generic[P]):
-    """A collector whose call gives the values of one target.
+    """A collector whose polls return the values of one target.
 
     Attributes:
-        fetch: makes the calls of one poll. A value of None means that the platform has no data: no failure, and no
-            samples.
-        labels: the labels of its target.
-        metrics: what the payload yields.
-        tells_name: returns the target's name, if the payload contains it.
-        chart: returns day → count; the status page draws the last days. None if the payload has no such chart.
-        total: returns the total of the window that the chart's days have to add up to; None if there is none.
+        fetch: makes the calls of one poll, and returns the payload.
+        labels: the labels of its targets.
+        metrics: the metrics in the payload.
+        name_of: returns the target's name in the payload; None if the payload has no name.
+        chart: returns the days (ordinal → count) that the status page draws; None if the payload has no chart.
+        total: returns the platform's total of these days; None if the payload has no total.
     """
 
     name: str
@@ -296,7 +314,7 @@ class TargetCollector(Collector, Generic[P]):
     fetch: Callable[[Context, Target], Awaitable[Answer[P]]]
     labels: tuple[Label[P], ...]
     metrics: tuple[Metric[P], ...]
-    tells_name: Callable[[P], str | None] | None = None
+    name_of: Callable[[P], str | None] | None = None
     chart: Callable[[P], Mapping[int, float] | None] | None = None
     total: Callable[[P], float | None] | None = None
     owns_target: bool = False
@@ -306,10 +324,10 @@ class TargetCollector(Collector, Generic[P]):
         object.__setattr__(self, "families", describe(self.labels, self.metrics))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Make the calls, and turn the answer into the series of the target."""
+        """Make the calls, and return the target's series in the answer."""
         answer = await self.fetch(context, target)
-        if self.tells_name is not None:
-            target = context.registry.learn(target, self.tells_name(answer.value) or "")
+        if self.name_of is not None:
+            target = context.registry.learn(target, self.name_of(answer.value) or "")
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, answer.value)
         days = self.chart(answer.value) if self.chart is not None else None

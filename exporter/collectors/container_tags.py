@@ -36,7 +36,7 @@ COLLECTOR: TargetCollector[ImageTags] = TargetCollector(
     metrics=(
         Metric(
             "edge_container_image_tags",
-            "Distinct tags of the container image (name), polled.",
+            "Number of different tags of the container image (name), polled.",
             value=lambda image: len(image.tags),
         ),
         Metric(

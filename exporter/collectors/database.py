@@ -1,4 +1,4 @@
-"""Databases: whether they answer, and the gauges that users define by SQL (interface document, database endpoint)."""
+"""Databases: whether they answer, and gauges that users define by SQL queries (interface document, Database)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ UP = FamilyInfo(
 
 
 class DatabaseCollector(Collector):
-    """Polls each database with the smallest statement, `SELECT 1`."""
+    """Polls each database with the statement `SELECT 1`."""
 
     name = polls = "database"
     interval = 60
@@ -38,7 +38,7 @@ class DatabaseCollector(Collector):
     families: tuple[FamilyInfo, ...] = (UP,)
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Execute `SELECT 1`; if the database does not answer, the poll fails and the gauge is 0."""
+        """Execute `SELECT 1`. If that fails, the outcome has the error and also the gauge with the value 0."""
         fault: PlatformError | None = None
         date = None
         try:
@@ -53,35 +53,33 @@ class DatabaseCollector(Collector):
 
 COLLECTOR = DatabaseCollector()
 
-_OF_EACH_QUERY = (
-    DURATION := FamilyInfo(
-        "edge_database_query_duration_seconds",
-        "How long a configured query took from request to answer, without the wait for the request budget, polled.",
-        Kind.GAUGE,
-        "seconds",
-        ("database", "query"),
-    ),
-    ROWS := FamilyInfo(
-        "edge_database_query_rows",
-        "Rows that a configured query returned, polled.",
-        Kind.GAUGE,
-        labels=("database", "query"),
-    ),
-    INTERVAL := FamilyInfo(
-        "edge_database_query_interval_seconds",
-        "Interval at which a query is polled, as configured.",
-        Kind.GAUGE,
-        "seconds",
-        ("database", "query"),
-    ),
+_QUERY_LABELS = ("database", "query")
+DURATION = FamilyInfo(
+    "edge_database_query_duration_seconds",
+    "How long a configured query took from request to answer, without the wait for the request budget, polled.",
+    Kind.GAUGE,
+    "seconds",
+    _QUERY_LABELS,
 )
+ROWS = FamilyInfo(
+    "edge_database_query_rows", "Rows that a configured query returned, polled.", Kind.GAUGE, "", _QUERY_LABELS
+)
+INTERVAL = FamilyInfo(
+    "edge_database_query_interval_seconds",
+    "Interval at which a query is polled, as configured.",
+    Kind.GAUGE,
+    "seconds",
+    _QUERY_LABELS,
+)
+# The families that every query has, besides its own gauge.
+_SHARED = (DURATION, ROWS, INTERVAL)
 
 
 def _parse_name(value: str) -> str:
     """Validate a query's name, which becomes a part of a metric's name."""
     if not _NAME.fullmatch(value):
         raise expected("a name of letters, digits and '_' that does not start with a digit, best in lower case")
-    if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_OF_EACH_QUERY)):
+    if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_SHARED)):
         raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
     return value
 
@@ -140,21 +138,27 @@ class DatabaseQuery:
     interval: float
 
     def target(self) -> Target:
-        """The target that represents the query."""
-        keys = ("sql", "value", "labels", "help", "max_rows")
-        asked = {key: str(self.query.info.help if key == "help" else getattr(self.query, key)) for key in keys}
-        return Target("", "query", f"{self.database}/{self.query.name}", self.query.name, asked, interval=self.interval)
+        """Return the target that represents the query; a change of the query is a change of the target."""
+        query = self.query
+        attributes = {
+            "sql": query.sql,
+            "value": query.value,
+            "labels": str(query.labels),
+            "help": query.info.help,
+            "max_rows": str(query.max_rows),
+        }
+        return Target("", "query", f"{self.database}/{query.name}", query.name, attributes, interval=self.interval)
 
 
 class QueryCollector(Collector):
-    """Polls the configured queries; each is its own target, so that its failure does not affect the others.
+    """Polls the configured queries; each is a target, so that its failure does not affect the others.
 
     Args:
         queries: all queries of the configuration.
     """
 
     name = "database_queries"
-    # Queries are switched on and off together with the databases; each query may have its own interval.
+    # Queries have the settings of their databases, except for the interval, which each query may set.
     section = COLLECTOR.section
     polls = "query"
     interval = COLLECTOR.interval
@@ -162,26 +166,25 @@ class QueryCollector(Collector):
 
     def __init__(self, queries: Iterable[DatabaseQuery]) -> None:
         self._queries = {query.target().id: query for query in queries}
-        # The database and the SQL of the queries that their database has described as reading only: it is not asked
-        # again.
-        self._reading: set[tuple[str, str]] = set()
-        self.families = (*_OF_EACH_QUERY, *(one.query.info for one in self._queries.values()))
+        # The database and the SQL of the queries of which the database has confirmed that they only read.
+        self._confirmed: set[tuple[str, str]] = set()
+        self.families = (*_SHARED, *(one.query.info for one in self._queries.values()))
 
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that all queries have, and the query's own gauge."""
+        """Return the families that every query has, and the gauge of this query if it is known."""
         found = self._queries.get(target_id)
-        return _OF_EACH_QUERY if found is None else (*_OF_EACH_QUERY, found.query.info)
+        return _SHARED if found is None else (*_SHARED, found.query.info)
 
     def wants(self, target: Target) -> bool:
         """Return whether the query is configured."""
         return target.id in self._queries
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Execute the query, and turn its rows into samples."""
+        """Execute the query, and convert its rows to samples."""
         one = self._queries[target.id]
         query = one.query
         try:
-            await self._require_reading(context, one)
+            await self._refuse_unless_reading(context, one)
             answer = await sql_over_http.execute(context.caller, [query.sql], query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token may not run this query: {error}", status=error.status) from None
@@ -198,34 +201,33 @@ class QueryCollector(Collector):
         )
         return PollResult((Outcome(target, families),), answer.date)
 
-    async def _require_reading(self, context: Context, one: DatabaseQuery) -> None:
-        """Refuse SQL that does not only read, as its database describes it, or else as its keywords suggest.
+    async def _refuse_unless_reading(self, context: Context, one: DatabaseQuery) -> None:
+        """Check that a query only reads: ask the database; if it does not say, look at the keywords.
 
         Raises:
-            StatementError: the query is refused.
+            StatementError: the query may write, or is not a single statement.
         """
         sql = one.query.sql
-        if (one.database, sql) in self._reading:
+        if (one.database, sql) in self._confirmed:
             return
         if not is_single(sql):
             raise StatementError("the query must be a single statement")
         try:
-            described = await sql_over_http.is_readonly(context.caller, sql)
+            only_reads = await sql_over_http.is_readonly(context.caller, sql)
         except (Rejected, NotFound, StatementError, BadAnswer):
             # Only `execute` is documented; a database without `describe` may refuse it with any error.
-            described = None
-        only_reads = leads_with_reading(sql) if described is None else described
-        if not only_reads:
-            raise StatementError("the query must only read: it may not run here")
-        if described is not None:
-            self._reading.add((one.database, sql))
+            only_reads = None
+        if only_reads:
+            self._confirmed.add((one.database, sql))
+        elif only_reads is False or not leads_with_reading(sql):
+            raise StatementError("the query must only read; it is not executed, because it may write")
 
 
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
 _TOKEN = re.compile(f"{_QUOTED.pattern}|{_COMMENTS.pattern}", re.DOTALL)
-# Statements that WITH and EXPLAIN may introduce, apart from SELECT and VALUES; `replace(…)` is a function.
+# The keywords of writing statements, which may follow WITH and EXPLAIN, too. `replace(…)` is a function.
 _WRITING = re.compile(r"\b(insert|update|delete|replace|pragma)\b(?!\s*\()", re.IGNORECASE)
 
 
@@ -235,21 +237,27 @@ def _bare(sql: str) -> str:
 
 
 def is_single(sql: str) -> bool:
-    """Return whether the SQL is one statement, with or without a semicolon at its end."""
+    """Return whether a text is one SQL statement, with or without a semicolon at its end."""
     return ";" not in _bare(sql).rstrip().rstrip(";")
 
 
 def leads_with_reading(sql: str) -> bool:
-    """Return whether a statement begins with a reading keyword and contains no writing one."""
+    """Return whether a statement begins with a keyword that reads, such as SELECT, and contains none that writes."""
     bare = _bare(sql)
     return _READING.match(bare) is not None and _WRITING.search(bare) is None
 
 
 def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
-    """Return the samples of a query's rows, labelled with the database's name; NULL, NaN and infinite values give none.
+    """Return the samples of a query's rows; a row whose value is NULL, NaN or infinite has none.
+
+    Args:
+        name: the name of the database, the value of the first label.
+        query: the query.
+        rows: its result.
 
     Raises:
-        WrongShape: a column is missing, a value is not a number, two rows have the same labels, or there are too many.
+        WrongShape: a column is missing, a value is not a number, two rows have the same labels, or there are too many
+            rows.
     """
     if rows.is_cut:
         raise WrongShape(f"the query returned more rows than max_rows ({query.max_rows})")
@@ -264,11 +272,12 @@ def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
             found = ", ".join(f"{name}={text!r}" for name, text in zip(query.labels, labels[1:], strict=True))
             raise WrongShape(f"row {number} has the same labels as another row: {found or 'no labels at all'}")
         samples[labels] = Sample(labels, value)
-    # The order of a database's rows may change; the exposition is sorted.
+    # The order of the rows may change from poll to poll; the order of the samples must not.
     return tuple(samples[labels] for labels in sorted(samples))
 
 
 def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
+    """Return the position of each column; raises WrongShape if one that the query needs is missing, or there twice."""
     positions = {name: position for position, name in enumerate(names)}
     twice = [name for name in (query.value, *query.labels) if names.count(name) > 1]
     if twice:
@@ -280,7 +289,7 @@ def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
     return positions
 
 
-# Each character can match in one way only, so that a cell with megabytes of digits is rejected fast.
+# A text that is a number. Each character can match in one way only, so that megabytes of digits are rejected fast.
 _NUMBER = re.compile(r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf(inity)?)\s*", re.ASCII | re.IGNORECASE)
 
 

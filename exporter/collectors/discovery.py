@@ -25,17 +25,18 @@ from exporter.platform.operation import Answer, Operation, Request
 from exporter.platform.wire import Unusable
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
-# The type of a search result → the kind of target. Pull zones are not polled; only their names are used.
+# The type of a search result → the kind of target. The type `cdn` is a pull zone; pull zones are not polled, and only
+# their names are used.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
-# Entries in `watched` of an account's target: the lists to request. With NAMES, a search only looks up the names of
-# configured ids.
+# Entries in `watched` of an account's target: the lists to request. With NAMES, the search only looks up the names of
+# targets whose ids are in the configuration.
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
 NAMES = "names"
 
 
 def without_names(target: Target) -> Target:
-    """Return an account's target without the lookup of names, for an account in which none is missing."""
+    """Return an account's target without the entry NAMES, for an account in which every target has a name."""
     is_complete = NAMES not in target.watched
     return target if is_complete else replace(target, watched=tuple(one for one in target.watched if one != NAMES))
 
@@ -62,14 +63,16 @@ class DiscoveryCollector(Collector):
     families: tuple[FamilyInfo, ...] = describe(identity(), (RESOURCES,))
 
     def wants(self, target: Target) -> bool:
-        """Return whether the account's resources are to be listed, or names of configured ids may be missing."""
+        """Return whether a list of the account's resources is to be requested."""
         return not {SEARCH, SHIELD_ZONES, NAMES}.isdisjoint(target.watched)
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Request the selected lists. If one fails, the others and the resources known before stay valid."""
+        """Request the selected lists. If one fails, the other lists and the resources that are known stay valid."""
+        # The errors of lists, and those of lookups of names.
         faults: list[PlatformError] = []
         unnamed: list[PlatformError] = []
         outcome = Outcome(target)
+        # `names` are those of pull zones, by their ids.
         date, zones, names = None, None, dict[str, str]()
         if SEARCH in target.watched:
             found = await _search(context, faults)
@@ -84,29 +87,29 @@ class DiscoveryCollector(Collector):
                 date = zones.date or date
                 await context.found(Inventory({"shield_zone": _shield_list(zones.value, names)}))
         if NAMES in target.watched:
-            has_zones = "shield_zone" in target.watched
-            await context.found(Inventory({}, await _names(context, zones, unnamed, has_zones=has_zones)))
+            await context.found(Inventory({}, await _names(context, target, zones, unnamed)))
         if zones is not None and RATE_LIMITS in target.watched:
+            # The calls for rate limits take long; report first that all names are known.
             await context.found(Inventory({}, is_named=not (faults or unnamed)))
             own = _owned(context, target.account, _shield_list(zones.value, names))
             limits = await _rate_limits(context, own, faults)
             if limits is not None:
                 await context.found(Inventory({"rate_limit": limits}))
-        await _read_elsewhere(context, target.account)
+        await _read_scripts_of_other_shards(context, target.account)
         if faults:
             outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
         outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
         return PollResult(outcomes, date, unnamed[0] if unnamed else None)
 
     def _counted(self, target: Target, listing: SearchListing) -> Outcome:
-        """Count the resources of a complete search."""
+        """Return the outcome of a search: its resources by type, unless it is incomplete."""
         if not listing.complete:
             return Outcome(target)
         return Outcome(target, *measure((target.account,), self.families, (RESOURCES,), listing))
 
 
-async def _read_elsewhere(context: Context, account: str) -> None:
-    """Read the scripts of other shards once, because service discovery shows their host names."""
+async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
+    """Read each script that another shard polls once, because service discovery shows its host names."""
     for script in context.registry.unread(account) if context.registry.shard.total > 1 else ():
         try:
             await scripts.fetch(context, script)
@@ -117,23 +120,32 @@ async def _read_elsewhere(context: Context, account: str) -> None:
 
 
 async def _names(
-    context: Context, zones: Answer[ZoneListing] | None, faults: list[PlatformError], *, has_zones: bool
+    context: Context, target: Target, zones: Answer[ZoneListing] | None, faults: list[PlatformError]
 ) -> Mapping[str, Mapping[str, str]]:
-    """Look up names by search: kind → id → name; with `has_zones` those of shield zones, too."""
+    """Look up the names of resources: kind → id → name.
+
+    Args:
+        context: makes the calls.
+        target: the account's target; if it watches shield zones, their names are looked up, too.
+        zones: the list of shield zones; None if it was not requested yet, or the request failed.
+        faults: receives the errors of the calls.
+    """
     found = await _search(context, faults)
     if found is None:
         return {}
     names = {kind: listed.names() for kind, listed in _lists(found.value).items()}
-    if has_zones and zones is None:
+    if zones is None and "shield_zone" in target.watched:
         zones = await _zones(context, faults)
     if zones is not None:
-        # A shield zone has the name of its pull zone.
         names["shield_zone"] = _shield_list(zones.value, names["cdn"]).names()
     return names
 
 
 async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneListing] | None:
-    """List the shield zones; for a plan without shield, return an incomplete list, which removes no target."""
+    """List the shield zones; return None after an error, which is added to `faults`.
+
+    If the plan does not include shield, return an empty list that counts as incomplete, so that no target is removed.
+    """
     try:
         return await shield.zones(context.caller)
     except NotAvailable:
@@ -144,7 +156,7 @@ async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneLi
 
 
 async def _search(context: Context, faults: list[PlatformError]) -> Answer[SearchListing] | None:
-    """Search for all resources; None without a search. An error that ended the search early is a fault, too."""
+    """List all resources; return None after an error, or if the platform has no search. `faults` receives the error."""
     try:
         answer = await global_search.everything(context.caller)
     except NotAvailable:
@@ -158,6 +170,7 @@ async def _search(context: Context, faults: list[PlatformError]) -> Answer[Searc
 
 
 def _lists(listing: SearchListing) -> dict[str, ResourceList]:
+    """Return the resources of a search by kind of target, without other types."""
     found: dict[str, list[Resource]] = {kind: [] for kind in KINDS.values()}
     for resource, name in listing.names.items():
         kind = KINDS.get(resource.type)
@@ -167,6 +180,7 @@ def _lists(listing: SearchListing) -> dict[str, ResourceList]:
 
 
 def _shield_list(listing: ZoneListing, names: dict[str, str]) -> ResourceList:
+    """Return the shield zones as resources; `names` are the names of pull zones, which their shield zones have, too."""
     resources = [
         Resource(str(zone_id), names.get(str(zone.pull_zone_id), "")) for zone_id, zone in listing.zones.items()
     ]
@@ -175,14 +189,14 @@ def _shield_list(listing: ZoneListing, names: dict[str, str]) -> ResourceList:
 
 
 def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
-    """Return the zones of this shard that are polled; a rate limit belongs to the shard of its zone."""
+    """Return the zones that this shard polls; a rate limit belongs to the shard of its zone."""
     found = ((zone, Target(account, "shield_zone", zone.id, zone.name)) for zone in zones.resources)
     own = tuple(zone for zone, target in found if context.registry.admits(target))
     return ResourceList(own, zones.complete)
 
 
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
-    """Return a zone's rate limits. An unreadable one is kept by its id; one without an id makes the list incomplete."""
+    """Return a zone's rate limits as resources. An item without an id makes the list incomplete."""
     ids = [limit.identity("ratelimitId") if isinstance(limit, Unusable) else limit.ratelimit_id for limit in limits]
     return ResourceList(tuple(Resource(str(one), parent=zone_id) for one in ids if one), None not in ids)
 
@@ -207,7 +221,7 @@ async def _rate_limits(context: Context, zones: ResourceList, faults: list[Platf
         except PlatformError as fault:
             faults.append(fault)
             complete = False
-            # An error of one zone does not stop the others; an error that would affect every call does.
+            # An error of one zone does not end the loop; an error that would affect every call does.
             if isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError):
                 break
             continue

@@ -9,8 +9,9 @@ from exporter.platform.api import dns
 from exporter.platform.api.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
 from exporter.platform.wire import timestamp
 
-# None means that the zone was never scanned, which is not a failure.
+# The payload; None if the zone was never scanned, which is not a failure.
 Scan = DnsRecordScanJob | None
+# Takes the place of None: all of its fields are None.
 _NEVER = DnsRecordScanJob.model_construct()
 
 
@@ -37,7 +38,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
     metrics=(
         Metric(
             "edge_dns_record_scan_status",
-            "State of the zone's latest record scan (Status), polled: 1 for the one it is in, 0 for the others.",
+            "State of the zone's latest record scan (Status), polled: 1 for the current status, 0 for the others.",
             labels=("status",),
             value=lambda scan: enum_samples((scan or _NEVER).status, SCAN_STATUS),
         ),
@@ -64,7 +65,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
         ),
         Metric(
             "edge_dns_record_scan_proxied_records",
-            "Records that the latest scan found and that are proxied (Records, IsProxied), polled.",
+            "Proxied records that the latest scan found (Records, IsProxied), polled.",
             value=_proxied,
         ),
         Metric(

@@ -28,7 +28,7 @@ MNEMONICS: Mapping[int, str] = {
 }  # fmt: skip
 
 _NAMES = frozenset(MNEMONICS.values())
-# The sum of all types without a mnemonic.
+# The label value for all types without a mnemonic.
 OTHER_TYPE = "other"
 LONGEST_CODE = 10
 
@@ -38,9 +38,9 @@ Days = Mapping[int, float]
 
 @lru_cache(maxsize=1024)
 def record_type(key: str) -> str:
-    """Return the mnemonic of an RR type, which may be given as a decimal code; `other` if it has none.
+    """Return the mnemonic of a record type, from its mnemonic or its decimal code; `other` if it has none.
 
-    Anyone may query types that do not exist; so these share one series.
+    Types without a mnemonic share one series, because anyone can query types that do not exist.
     """
     if key in _NAMES:
         return key
@@ -50,7 +50,16 @@ def record_type(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ZoneTraffic:
-    """The statistics of a zone, with charts summed by UTC day; a chart without a readable day is None."""
+    """The statistics of a zone.
+
+    Attributes:
+        total: the queries in the whole window.
+        queries: UTC day → queries.
+        routed: `normal` or `smart` → UTC day → queries that were routed so.
+        by_type: mnemonic of the record type → queries in the whole window.
+
+    Each is None if the answer does not have it.
+    """
 
     total: float | None
     queries: Days | None
@@ -78,14 +87,14 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
     return dict(sorted(sums.items()))
 
 
-# The newest days, which a platform may still correct. Older days are not compared: the window loses one at midnight.
+# The number of days that are compared: the newest ones, which the platform may still correct.
 _COMPARED_DAYS = 7
 
 
 def _last_change(zone: ZoneTraffic) -> LastChange | None:
-    """Return the newest days with queries, to be compared with those of the answer before; None without a chart.
+    """Return a checksum of the newest days with queries in each chart; None without a chart.
 
-    So midnight alone, when the window gains a day without queries and loses its oldest one, is no change.
+    The checksum does not change at midnight, when the window gains a day without queries and loses its oldest day.
     """
     charts = [days for days in (zone.queries, *zone.routed.values()) if days is not None]
     newest = [tuple([(day, days[day]) for day in sorted(days) if days[day]][-_COMPARED_DAYS:]) for days in charts]
@@ -130,8 +139,8 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         ),
         Metric(
             "edge_dns_window_routed_queries",
-            "Queries served in the sliding window by routing, summed over NormalQueriesServedChart and "
-            "SmartQueriesServedChart, polled.",
+            "Queries served in the sliding window by routing, polled: the sums of NormalQueriesServedChart and "
+            "SmartQueriesServedChart.",
             labels=("routing",),
             value=lambda zone: {
                 routing: None if days is None else sum(days.values()) for routing, days in zone.routed.items()

@@ -15,7 +15,10 @@ MILLISECONDS = 1000.0
 
 
 async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
-    """Read a script as its account's settings say, and keep its host names, which service discovery shows."""
+    """Read a script, and store its host names in the registry, because service discovery shows them.
+
+    The target's attribute `read` selects the operation: `get`, or `update` for an update without changes.
+    """
     read = scripting.READ_BY_UPDATE if target.attributes.get("read") == "update" else scripting.READ
     answer = await context.caller.call(Request(read, {"id": int(target.id)}))
     script = answer.value
@@ -60,7 +63,7 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
     interval=900,
     operations=(scripting.READ, scripting.READ_BY_UPDATE),
     fetch=fetch,
-    tells_name=lambda script: script.name,
+    name_of=lambda script: script.name,
     labels=identity("script_id", "script"),
     metrics=(
         Metric(

@@ -12,7 +12,7 @@ COLLECTOR: TargetCollector[CustomAccessList] = TargetCollector(
     interval=900,
     operations=(shield.ACCESS_LIST,),
     fetch=calling(shield.ACCESS_LIST, shieldZoneId=lambda it: it.attributes["shield_zone_id"], id=own_id),
-    tells_name=lambda entries: entries.name,
+    name_of=lambda entries: entries.name,
     labels=identity("access_list_id", "access_list", within="shield_zone_id"),
     metrics=(
         Metric(

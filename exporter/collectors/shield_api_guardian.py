@@ -16,7 +16,7 @@ _CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
     "sqli": lambda endpoint: endpoint.detect_parameter_sqli,
     "rate_limit": lambda endpoint: endpoint.rate_limiting_enabled,
 }
-# Stands for a configuration that the answer does not have.
+# Takes the place of a missing configuration: all of its fields are None.
 _NONE = GuardianConfiguration.model_construct()
 
 

@@ -31,13 +31,13 @@ COLLECTOR: TargetCollector[BotDetectionConfiguration] = TargetCollector(
         Metric(
             "edge_shield_bot_detection_sensitivity",
             "Sensitivity of a signal of bot detection (requestIntegrity, ipAddress, browserFingerprint), polled: "
-            "1 for the level it is at, 0 for the others.",
+            "1 for the current level, 0 for the others.",
             labels=("signal", "level"),
             value=_sensitivity,
         ),
         Metric(
             "edge_shield_bot_detection_complex_fingerprint_enabled",
-            "Whether complex browser fingerprints are on (browserFingerprint.complexEnabled), polled.",
+            "Whether bot detection uses complex browser fingerprints (browserFingerprint.complexEnabled), polled.",
             value=lambda bots: (
                 bots.browser_fingerprint.complex_enabled if bots.browser_fingerprint is not None else None
             ),

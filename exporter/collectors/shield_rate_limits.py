@@ -17,23 +17,24 @@ ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {
     "blocked": lambda counts: counts.blocked_breaches,
 }
 
-# The `action` label for days that are plain numbers: the interface document does not define a day's shape.
+# The value of the label `action` for days that are plain numbers instead of counts by action.
 UNCLASSIFIED = "unclassified"
 
 
 @dataclass(frozen=True, slots=True)
 class Breaches:
-    """The breaches of a rate limit: in the window, and by UTC day and action.
+    """The breaches of a rate limit: in the whole window, and by UTC day and action.
 
     Attributes:
-        days: action → day → count, of the actions that the map has; None without a map that can be read.
-        named: the days in the map.
+        overview: the breaches in the whole window; None if the answer does not have them.
+        days: action → ordinal of a UTC day → count; None if the answer has no chart of days, or no day can be read.
+        listed: the ordinals of the days in the chart, which omits days without a breach.
         today: the ordinal of the platform's UTC day.
     """
 
     overview: BreachCounts | None
     days: Mapping[str, Mapping[int, float]] | None
-    named: frozenset[int]
+    listed: frozenset[int]
     today: int
 
     def window(self) -> dict[str, float | None] | None:
@@ -42,21 +43,21 @@ class Breaches:
         return None if overview is None else {action: count(overview) for action, count in ACTIONS.items()}
 
     def day(self) -> dict[str, float | None] | None:
-        """Return today's breaches by action; 0 if the map does not contain today."""
+        """Return today's breaches by action; 0 if the chart omits today."""
         if self.days is None:
             return None
-        missing = None if self.today in self.named else 0
+        missing = None if self.today in self.listed else 0
         return {action: days.get(self.today, missing) for action, days in self.days.items()}
 
     def buckets(self) -> dict[str, DayBuckets]:
-        """Return the day counts for the ledger, by action."""
+        """Return the counts of days for the ledger, by action."""
         if self.days is None:
             return dict.fromkeys(ACTIONS, DayBuckets.of(None))
         return {action: DayBuckets(days, is_whole=action == UNCLASSIFIED) for action, days in self.days.items()}
 
 
 def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
-    """Return action → day → count; days that are plain numbers are `unclassified`."""
+    """Return the days of a chart as action → ordinal of a UTC day → count."""
     by_action: dict[str, dict[int, float]] = {action: {} for action in ACTIONS}
     unclassified: dict[int, float] = {}
     for key, counts in chart.items():
@@ -83,13 +84,13 @@ def _add(days: dict[int, float], day: int, count: float | None) -> None:
 async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
     answer = await context.caller.call(Request(shield.RATE_LIMIT, {"id": int(target.id)}))
     chart = answer.value.days
-    named = frozenset(moment.toordinal() for moment in map(bucket_time, chart or ()) if moment is not None)
-    # If no key can be read as a day, the map is treated like a missing one.
-    is_charted = chart is not None and (not chart or bool(named))
+    listed = frozenset(moment.toordinal() for moment in map(bucket_time, chart or ()) if moment is not None)
+    # A chart with keys of which none is a day is treated like a missing one.
+    is_charted = chart is not None and (not chart or bool(listed))
     breaches = Breaches(
         overview=answer.value.overview,
         days=_by_action(chart) if chart is not None and is_charted else None,
-        named=named,
+        listed=listed,
         today=(answer.date or context.now).toordinal(),
     )
     return Answer(breaches, answer.date)

@@ -1,4 +1,4 @@
-"""WAF rules: custom ones, and those that come with a plan (interface document, CustomWafRule, WafPlanSegmentation)."""
+"""WAF rules: custom ones, and those that plans include (interface document, CustomWafRule, WafPlanSegmentation)."""
 
 from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
 from exporter.metric import Metric
@@ -18,7 +18,7 @@ CUSTOM_RULES: TargetCollector[CustomWafRule] = TargetCollector(
     interval=900,
     operations=(shield.CUSTOM_RULE,),
     fetch=calling(shield.CUSTOM_RULE, id=own_id),
-    tells_name=lambda rule: rule.rule_name,
+    name_of=lambda rule: rule.rule_name,
     labels=(
         ACCOUNT,
         Label("shield_zone_id", lambda _, rule: "" if rule.shield_zone_id is None else str(rule.shield_zone_id)),
@@ -26,10 +26,10 @@ CUSTOM_RULES: TargetCollector[CustomWafRule] = TargetCollector(
         Label("rule", lambda target, _: target.name),
     ),
     metrics=(
-        Metric("edge_shield_waf_custom_rule_info", "The custom WAF rule (ruleName), polled.", value=lambda _: 1),
+        Metric("edge_shield_waf_custom_rule_info", "A custom WAF rule (ruleName), polled.", value=lambda _: 1),
         Metric(
             "edge_shield_waf_custom_rule_conditions",
-            "Conditions of the custom WAF rule, its first and the chained ones (ruleConfiguration), polled.",
+            "Conditions of the custom WAF rule: the first one and the chained ones (ruleConfiguration), polled.",
             value=_conditions,
         ),
     ),
@@ -43,7 +43,7 @@ def _plan_rules(segments: list[PlanSegment]) -> dict[tuple[str, ...], int]:
         for ruleset in segment.rules or ():
             groups = ruleset.rule_groups
             sizes = [len(group.rules) for group in groups or () if group.rules is not None]
-            # Where no group lists its rules, their number is not known.
+            # If no group lists its rules, their number is not known.
             is_known = groups is not None and (not groups or bool(sizes))
             if is_known:
                 key = (plan, ruleset.ruleset or ruleset.name or "")

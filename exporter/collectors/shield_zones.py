@@ -1,4 +1,4 @@
-"""Shield zones: one list call for all of an account (interface document, ShieldZone)."""
+"""Shield zones: one list contains all zones of an account (interface document, ShieldZone)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ from exporter.targets.target import Target, TargetKey
 
 @dataclass(frozen=True, slots=True)
 class NamedZone:
-    """A shield zone, and the name of its pull zone, which is not part of the zone's own answer."""
+    """A shield zone, and the name of its pull zone, which is found by search; empty if it is not known."""
 
     zone: ShieldZone
     pull_zone: str
@@ -94,20 +94,20 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
     ),
     Metric(
         "edge_shield_zone_ddos_sensitivity",
-        "Sensitivity of the DDoS shield (dDoSShieldSensitivity), polled: 1 for the level it is at, 0 for the others.",
+        "Sensitivity of the DDoS shield (dDoSShieldSensitivity), polled: 1 for the current level, 0 for the others.",
         labels=("level",),
         value=lambda named: enum_samples(named.zone.ddos_shield_sensitivity, DDOS_SENSITIVITY),
     ),
     Metric(
         "edge_shield_zone_waf_rules",
-        "WAF rules of the zone that are disabled, only log, or are custom (wafDisabledRules, wafLogOnlyRules, "
-        "wafCustomRuleOrder), polled.",
+        "WAF rules of the zone that are disabled, that only log, or that are custom (wafDisabledRules, "
+        "wafLogOnlyRules, wafCustomRuleOrder), polled.",
         labels=("state",),
         value=_waf_rules,
     ),
     Metric(
         "edge_shield_zone_rules_limit",
-        "How many rules the plan allows (rateLimitRulesLimit, customWafRulesLimit), polled.",
+        "Highest number of rules that the plan allows (rateLimitRulesLimit, customWafRulesLimit), polled.",
         labels=("rule_kind",),
         value=lambda named: {
             "rate_limit": named.zone.rate_limit_rules_limit,
@@ -132,7 +132,7 @@ _ZONE_FAMILIES = describe(identity("shield_zone_id"), _ZONE_METRICS)
 
 
 class ShieldZonesCollector(Collector):
-    """Lists the shield zones of an account; each zone is a target of its own, and its error affects no other."""
+    """Lists the shield zones of an account; an error in the item of one zone does not affect the other zones."""
 
     name = "shield_zones"
     polls = "account"
@@ -151,7 +151,7 @@ class ShieldZonesCollector(Collector):
         return "shield_zone" in target.watched
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Request the list, and turn the account and each zone into series."""
+        """Request the list, and return the series of the account and of each zone."""
         answer = await shield.zones(context.caller)
         families, _ = measure((label_value(target.account),), _FAMILIES, _METRICS, answer.value)
         outcomes = [Outcome(target, families)]
@@ -165,10 +165,11 @@ class ShieldZonesCollector(Collector):
 
 
 def _zone(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
+    """Return the series of one zone of the list, whose name is that of its pull zone."""
     pull_zone_id = zone.pull_zone_id
     pull_zone = TargetKey.of(account, "cdn", str(pull_zone_id))
-    # A shield zone is named after its pull zone; the name is remembered like that of any target.
     name = "" if pull_zone_id is None else context.registry.name_of(pull_zone)
+    # An empty name leaves the known one.
     target = context.registry.learn(Target(account, "shield_zone", zone_id), name)
     labels = (label_value(account), zone_id)
     families, _ = measure(labels, _ZONE_FAMILIES, _ZONE_METRICS, NamedZone(zone, target.name))

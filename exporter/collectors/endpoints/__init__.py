@@ -1,8 +1,8 @@
-"""Collectors that the configuration declares: any GET of the platform, read by JMESPath expressions.
+"""Collectors of configured endpoints: any GET of the platform, whose answers are read by JMESPath expressions.
 
-`endpoint.py` holds the declarations, `path.py` the paths of requests, `expression.py` the bounded evaluation of
-expressions, `reading.py` the conversion of their results, `listing.py` the discovery of targets, `build.py` the
-construction of collectors.
+In: the section `endpoints` of the configuration. Out: collectors, which are polled like the built-in ones.
 
-In: declarations. Out: collectors like the built-in ones, which the same code polls.
+`endpoint.py` defines the section, `names.py` checks its names. `path.py` reads the paths of requests, `expression.py`
+evaluates expressions, and `reading.py` converts their results to samples. `listing.py` discovers targets, `build.py`
+creates the collectors.
 """

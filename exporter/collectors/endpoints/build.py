@@ -1,4 +1,4 @@
-"""Builds the collectors of the configured endpoints."""
+"""Creates the collectors of configured endpoints."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +17,7 @@ _DOCUMENT = TypeAdapter(Document)
 
 
 def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
-    """Return the collectors of these endpoints: one for each, and one for each list of targets."""
+    """Return the collectors of endpoints: one for each endpoint, and one for each list of targets."""
     own = {label: identity(f"{label}_id", label) for endpoint in endpoints if (label := endpoint.own_label)}
     labels = {**KIND_LABELS, **own, ACCOUNT_KIND: identity()}
     made: list[Collector] = []
@@ -47,5 +47,5 @@ def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
 async def _fetch(
     endpoint: Endpoint, operation: Operation[Document], context: Context, target: Target
 ) -> Answer[Document]:
-    """Make the call of a poll."""
+    """Make the call of a poll: the `fetch` of an endpoint's collector."""
     return await context.caller.call(Request(operation, endpoint.path.parameters(target.id, context.now)))

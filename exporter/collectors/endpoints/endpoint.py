@@ -17,7 +17,7 @@ from exporter.validation.section import Conflict, Section, broken, duplicates, e
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 ACCOUNT_KIND = "account"
-# The built-in kinds of targets that an endpoint can have, and the labels of their series.
+# The built-in kinds of targets that an endpoint may poll, and the labels of their series.
 KIND_LABELS: Mapping[str, tuple[Label[Any], ...]] = {
     collector.polls: collector.labels
     for collector in (
@@ -32,14 +32,14 @@ LONGEST_ID = 200
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
 LONGEST_METRIC_NAME = 200
-# Prometheus and OpenMetrics read samples of these names as parts of a histogram or a counter.
+# The ends of names that Prometheus and OpenMetrics reserve for parts of a histogram or a counter.
 _RESERVED_ENDS = ("_bucket", "_created")
 _SOURCES = ("value", "days", "month", "info")
 _TARGETS = ("each", "ids", "kind")
-_NEEDS_PAGE = "needs page, the query parameter of the page's number"
+_NEEDS_PAGE = "needs the key page, the query parameter for the number of the page"
 _HAS_ID = "contains {id}; a list is requested once for each account"
 _WITH_INFO = "set together with info, which takes neither a label nor a scale"
-# Prometheus, histograms or the exporter's own series already use these labels.
+# Labels that Prometheus, histograms or the exporter's own series already use.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
@@ -59,7 +59,7 @@ def _parse_expression(value: object) -> Expression:
 
 
 def _secret_in(expression: Expression) -> str:
-    """Return why an expression cannot be a label: its values could be secrets; empty if they cannot."""
+    """Return why the values of an expression could be secrets, which must not be labels; empty if they could not."""
     secret = next(filter(is_secret_name, sorted(expression.fields())), None)
     return f"reads {secret[:60]}, which is named like a secret and cannot be a label" if secret else ""
 
@@ -135,7 +135,7 @@ class TargetList(Section):
     more: ExpressionField | None = Field(default=None, description="An expression for whether another page follows.")
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require `page` if other keys depend on it, and a path that is the same for the whole account."""
+        """Require `page` for the keys that depend on it, and a path without a target's id."""
         lacks_page = self.page is None
         return broken(
             (lacks_page and self.size, "size", _NEEDS_PAGE),
@@ -170,25 +170,26 @@ class EndpointMetric(Section):
         return tuple(self.info) or ((self.label,) if self.label else ())
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one source, the suffix of a name that the source needs, and a label whose values are no secrets."""
-        given = [key for key in _SOURCES if key in self.model_fields_set and getattr(self, key) is not None]
-        if len(given) != 1:
-            found = " and ".join(given) or "none"
-            yield (given[1] if given else "name",), f"found {found}, expected one of {', '.join(_SOURCES)}"
+        """Require one source, the suffix of the name for that source, and label values that are not secrets."""
+        sources = [key for key in _SOURCES if key in self.model_fields_set and getattr(self, key) is not None]
+        if len(sources) != 1:
+            found = " and ".join(sources) or "none"
+            yield (sources[1] if sources else "name",), f"found {found}, expected one of {', '.join(_SOURCES)}"
             return
-        source, is_info, is_counter = given[0], given == ["info"], given[0] in ("days", "month")
-        for suffix, is_due, kinds in (("_total", is_counter, "days and month"), ("_info", is_info, "info")):
+        source = sources[0]
+        is_info, is_counter = source == "info", source in ("days", "month")
+        for suffix, is_needed, users in (("_total", is_counter, "days and month"), ("_info", is_info, "info")):
             has_suffix, shown = self.name.endswith(suffix), f"'{self.name[:60]}'"
             yield from broken(
-                (is_due and not has_suffix, "name", f"{shown} uses {source}, so the name must end with {suffix}"),
-                (has_suffix and not is_due, "name", f"{shown} ends with {suffix}, which is for {kinds}"),
+                (is_needed and not has_suffix, "name", f"{shown} uses {source}, so the name must end with {suffix}"),
+                (has_suffix and not is_needed, "name", f"{shown} ends with {suffix}, which is for {users}"),
             )
         yield from broken(
             (is_info and self.label, "label", _WITH_INFO),
             (is_info and "scale" in self.model_fields_set, "scale", _WITH_INFO),
             (is_info and not self.info, "info", "is empty; expected labels and expressions"),
         )
-        # The label's values are the keys of what the expression finds: fields of the answer.
+        # The values of the label are names of fields in the answer, unless the expression itself names them.
         expression = self.value or self.days or self.month
         if self.label and expression and expression.branches() is None and (problem := _secret_in(expression)):
             yield (source,), problem
@@ -221,18 +222,17 @@ class Endpoint(Section):
 
     @property
     def own_label(self) -> str:
-        """The first part of the names of the endpoint's labels; empty if another endpoint or collector defines them."""
+        """The prefix of its targets' labels; empty if another endpoint or collector defines the targets."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one source of targets, and a path that fits it."""
+        """Require one key that defines the targets, and a path and a label that fit it."""
         given = [key for key in _TARGETS if key in self.model_fields_set and getattr(self, key) is not None]
-        first = given[0] if given else ""
-        second = given[1] if len(given) > 1 else ""
-        names_id, label, stem = self.path.names_target, self.label, self.label or self.name
-        is_own = bool(given) and given != ["kind"]
+        first, second = (*given, "", "")[:2]
+        names_id, label, kind = self.path.names_target, self.label, self.label or self.name
+        has_own_targets = bool(given) and given != ["kind"]
         same = f"contains no {{id}}, so that all targets of {first} would be the same"
-        taken = f"'{stem}' is already a kind of target; expected another label, or kind: {stem}"
+        taken = f"'{kind}' is already a kind of target; expected another label, or kind: {kind}"
         unused = "is for targets of each or ids; other targets already have their labels"
         yield from broken(
             (second, second, f"set together with {first}; expected one of {', '.join(_TARGETS)}"),
@@ -240,8 +240,8 @@ class Endpoint(Section):
             (not given and names_id, "path", "contains {id}; expected each, ids or kind"),
             ("ids" in given and not self.ids, "ids", "is empty; expected ids"),
             (not self.metrics, "metrics", "is empty; expected metrics"),
-            (label is not None and not is_own, "label", unused),
-            (is_own and stem in _TAKEN_KINDS, "label" if label else "name", taken),
+            (label is not None and not has_own_targets, "label", unused),
+            (has_own_targets and kind in _TAKEN_KINDS, "label" if label else "name", taken),
         )
         yield from duplicates((("ids", place), text) for place, text in enumerate(self.ids))
         yield from duplicates(((("metrics", place), one.name) for place, one in enumerate(self.metrics)), "name")

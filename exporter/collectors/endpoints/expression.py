@@ -1,4 +1,4 @@
-"""Compiles JMESPath expressions of the configuration, and evaluates them; what is missing in an answer is no error."""
+"""Compiles the JMESPath expressions of the configuration, and evaluates them; a missing field is not an error."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,11 @@ from jmespath.functions import Functions
 from jmespath.visitor import TreeInterpreter
 
 Node = dict[str, Any]
-# Functions for values that may be missing. Any other function gives no result if an argument is missing.
-_FOR_MISSING = frozenset({"not_null", "type", "to_array", "to_string"})
-_OF_NUMBERS = frozenset({"sum", "avg", "min", "max"})
+# Functions that accept null, which stands for a missing field. If an argument of any other function is null, its result
+# is null.
+_ACCEPT_NULL = frozenset({"not_null", "type", "to_array", "to_string"})
+# Functions of a list of numbers; they ignore nulls in the list.
+_IGNORE_NULLS = frozenset({"sum", "avg", "min", "max"})
 
 
 class ExpressionError(ValueError):
@@ -26,6 +28,7 @@ class Expression:
 
     Attributes:
         text: the text in the configuration.
+        tree: the syntax tree, as the library jmespath returns it.
     """
 
     text: str
@@ -35,10 +38,10 @@ class Expression:
         """Evaluate the expression.
 
         Returns:
-            The result; None if a field that it reads is missing.
+            The result; None if a field that the expression reads is missing.
 
         Raises:
-            ExpressionError: a function got a wrong type.
+            ExpressionError: an argument of a function has a wrong type.
         """
         try:
             return _Tolerant().visit(self.tree, document)
@@ -51,22 +54,25 @@ class Expression:
             raise ExpressionError(f"cannot be evaluated: {_first_line(error)}") from None
 
     def canonical(self) -> str:
-        """Return a text that is the same for all spellings of the expression: blanks, quotes, and the order of keys."""
+        """Return a text that does not depend on how the expression is written: blanks, quotes, the order of keys."""
         return json.dumps(_sorted(self.tree), sort_keys=True)
 
     def fields(self) -> frozenset[str]:
-        """Return the names of the fields in the expression."""
+        """Return the names of all fields that the expression reads."""
         return frozenset(str(node["value"]) for node in _nodes(self.tree) if node["type"] == "field")
 
     def branches(self) -> Mapping[str, "Expression"] | None:
-        """Return the parts of `{a: …, b: …}` by their keys; None for any other expression."""
+        """Return key → expression for an expression such as `{a: A, b: B}`; None for any other expression."""
         if self.tree["type"] != "multi_select_dict":
             return None
         return {str(node["value"]): Expression(self.text, node["children"][0]) for node in self.tree["children"]}
 
     def is_null(self, document: object) -> bool:
-        """Return whether the document has a null at a plain path such as `data.Chart`; False for other expressions."""
-        # The parser writes a plain path as subexpressions of two fields.
+        """Return whether the document has null in the field of a path such as `data.Chart`.
+
+        Return False if the field is missing, or if the expression is not such a path.
+        """
+        # The tree of such a path consists of subexpressions and fields.
         nodes = [node for node in _nodes(self.tree) if node["type"] not in ("subexpression", "current")]
         for node in nodes:
             if node["type"] != "field" or not isinstance(document, dict) or node["value"] not in document:
@@ -94,15 +100,16 @@ def compile_expression(text: str) -> Expression:
 
 
 def integral(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return a float that is an integer as that integer, because the platform's integers may arrive as `28.0`."""
+    """Convert a whole float such as `28.0`, which the platform may send for an integer; return other values as is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200].rstrip(":") or "is no expression"
+    return str(error).partition("\n")[0][:200].rstrip(":") or "is not an expression"
 
 
 def _check_function(node: Node) -> None:
+    """Raise ExpressionError if a call names an unknown function, or has a wrong number of arguments."""
     name, given = str(node["value"]), len(node["children"])
     known = Functions.FUNCTION_TABLE.get(name)
     if known is None:
@@ -115,6 +122,7 @@ def _check_function(node: Node) -> None:
 
 
 def _sorted(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
+    """Return a syntax tree with the keys of `{a: A, b: B}` sorted."""
     if not isinstance(node, dict):
         return node
     children = [_sorted(child) for child in node.get("children", ())]
@@ -122,24 +130,24 @@ def _sorted(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
 
 
 def _nodes(tree: Node) -> Iterator[Node]:
-    """Return the nodes in the order of the text."""
+    """Yield the nodes of a syntax tree in the order of the text."""
     pending = [tree]
     while pending:
         node = pending.pop()
         yield node
-        # The children of a slice are its bounds.
+        # The children of a slice are numbers, its bounds.
         pending.extend(reversed([child for child in node.get("children", ()) if isinstance(child, dict)]))
 
 
 class _Tolerant(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
-    """Evaluates an expression. A missing argument gives no result; functions of numbers ignore nulls in a list."""
+    """Evaluates an expression; a null in the arguments of a function is not an error."""
 
     def visit_function_expression(self, node: Node, value: Any) -> Any:  # noqa: ANN401 - the library's signature
         """Call a function."""
         name = str(node["value"])
         given = [self.visit(child, value) for child in node["children"]]
-        if name not in _FOR_MISSING and any(argument is None for argument in given):
+        if name not in _ACCEPT_NULL and any(argument is None for argument in given):
             return None
-        if name in _OF_NUMBERS and isinstance(given[0], list):
+        if name in _IGNORE_NULLS and isinstance(given[0], list):
             given[0] = [item for item in given[0] if item is not None]
         return self._functions.call_function(name, given)

@@ -14,7 +14,7 @@ from exporter.platform.errors import NotAvailable, PlatformError, WrongShape
 from exporter.platform.operation import Operation, Request
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
-# An item may take several kilobytes.
+# The number of items to request in a page; an item may take several kilobytes.
 PAGE_SIZE = 200
 MOST_PAGES = 100_000
 MOST_TARGETS = 200_000
@@ -23,12 +23,12 @@ LIST_SUFFIX = "_list"
 
 @dataclass(slots=True)
 class _Found:
-    """What the pages of a list contain.
+    """The items of a list's pages.
 
     Attributes:
-        ids: all ids, also those that cannot be polled.
-        resources: id → what can be polled.
-        is_complete: whether the list contains every target.
+        ids: all ids, even those that cannot be polled.
+        resources: id → resource, of those that can be polled.
+        is_complete: whether the pages contain every target.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -36,9 +36,9 @@ class _Found:
     is_complete: bool = True
 
     def add(self, resource: Resource | None) -> None:
-        """Add an item; one that is None, because it cannot be read, makes the list incomplete."""
+        """Add an item; None stands for an item that cannot be read, and makes the list incomplete."""
         if resource is None or resource.id in self.ids:
-            # A repeated item shows that the pages shifted while they were read.
+            # An id that is there twice shows that items moved to other pages between the requests.
             self.is_complete = False
             return
         self.ids.add(resource.id)
@@ -47,14 +47,14 @@ class _Found:
 
 
 class EndpointListCollector(Collector):
-    """Lists the targets that one endpoint has in an account.
+    """Discovers the targets that one endpoint has in an account.
 
     Args:
-        endpoint: the endpoint. Its section of the configuration also switches this list on or off.
+        endpoint: the endpoint; its settings under `collectors:` are also those of this collector.
         listing: how the list is requested and read.
 
     Attributes:
-        kind: the kind of the targets that it lists.
+        kind: the kind of the targets.
     """
 
     polls = "account"
@@ -80,11 +80,11 @@ class EndpointListCollector(Collector):
 
     @property
     def section(self) -> str:
-        """The section of the endpoint for which it lists targets."""
+        """The key under `collectors:` of the endpoint whose targets it lists."""
         return self._endpoint
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """List the targets. After a failure the earlier pages are kept; an incomplete list removes no target."""
+        """List the targets. If a page fails, the items of the pages before it count; no target is then removed."""
         found, date, error = _Found(), None, None
         try:
             for page in range(1, MOST_PAGES + 1):
@@ -100,7 +100,7 @@ class EndpointListCollector(Collector):
                 if has_more is False or not self._listing.page:
                     break
                 if len(found.ids) == before:
-                    # Without a new item, the list has ended only if the page is empty and announces no other.
+                    # The list ends here only if the page is empty and does not announce another one.
                     found.is_complete = found.is_complete and not has_more and not items
                     break
         except NotAvailable:
@@ -113,13 +113,13 @@ class EndpointListCollector(Collector):
         return PollResult((Outcome(target, error=error),), date)
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:
-        """Return the items of a page, and whether more follow; None if the page does not say."""
+        """Return the items of a page, and whether another page follows; None if the page does not say."""
         listing = self._listing
         items = _evaluated(listing.items, document.value, "items")
         if items is None:
             raise WrongShape(f"the list has no items at {listing.items.text}")
         if not isinstance(items, list):
-            raise WrongShape(f"{listing.items.text} is no list")
+            raise WrongShape(f"{listing.items.text} is not a list")
         more = None if listing.more is None else _evaluated(listing.more, document.value, "more")
         if more is not None and not isinstance(more, bool):
             raise WrongShape(f"{listing.more.text if listing.more else ''} is neither true nor false")
@@ -136,6 +136,7 @@ class EndpointListCollector(Collector):
 
 
 def _evaluated(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401
+    """Return the result of an expression, which is the setting `key` of the list; raises WrongShape if it has none."""
     try:
         return expression.read(document)
     except ExpressionError as error:

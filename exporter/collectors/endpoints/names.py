@@ -1,4 +1,4 @@
-"""Checks the names of all configured endpoints, of their targets' kinds and of their metrics."""
+"""Checks that the names of configured endpoints, of the kinds of their targets and of their metrics do not clash."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.validation.configuration_errors import KeyPath, suggestion
 from exporter.validation.section import Conflict, duplicates
 
-# Prefixes that belong to the exporter's own metrics, its process, users' queries and Prometheus.
+# The prefixes of the exporter's own metrics, of the process, of configured SQL queries, and of Prometheus itself.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_script_monthly_budget_dollars", "ALERTS", "ALERTS_FOR_STATE"})
 
@@ -21,7 +21,7 @@ def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
 
 
 def _collectors(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Require that no two collectors have the same name; the list of an endpoint's targets is one, too."""
+    """Yield an error for each collector whose name is used twice; a list of targets is a collector, too."""
     places: list[tuple[KeyPath, Endpoint]] = [
         (("endpoints", place, "name"), one) for place, one in enumerate(endpoints)
     ]
@@ -31,7 +31,7 @@ def _collectors(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
 
 
 def _kinds(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Require that each kind of target exists and has one source, and that no metric has a label of its targets."""
+    """Yield an error for each kind of target that two endpoints define or none does, and for each label used twice."""
     yield from duplicates(
         (("endpoints", place, "label" if endpoint.label else "name"), endpoint.own_label)
         for place, endpoint in enumerate(endpoints)
@@ -51,7 +51,7 @@ def _kinds(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
 
 
 def _families(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Refuse names of metrics that the exporter, Prometheus or another endpoint has."""
+    """Yield an error for each metric whose name the exporter, Prometheus or another endpoint uses."""
     taken = {_stem(info.name): f"the collector {one.section}" for one in CATALOGUE for info in one.families}
     for place, endpoint in enumerate(endpoints):
         own = dict[str, str]()
@@ -68,5 +68,5 @@ def _families(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
 
 
 def _stem(name: str) -> str:
-    """Return the name of a family in OpenMetrics, where a counter has no `_total`."""
+    """Return the name of a metric's family in OpenMetrics, which has no `_total`."""
     return name.removesuffix("_total")

@@ -1,4 +1,4 @@
-"""The paths of configured endpoints: below the account's address, with placeholders for the target's id and dates."""
+"""The paths of configured endpoints: they follow the account's base URL, and may contain an id and dates."""
 
 import re
 from collections.abc import Mapping
@@ -22,8 +22,10 @@ class Path:
 
     Attributes:
         text: the text in the configuration.
-        template: the input of `str.format_map`, with the result of `parameters`.
-        days_ago: the numbers N of its `{days_ago:N}`.
+        template: the path as an input of `str.format_map`, for the result of `parameters`.
+        names_target: whether it contains `{id}`.
+        names_today: whether it contains `{today}`.
+        days_ago: each number N of its `{days_ago:N}`.
     """
 
     text: str
@@ -33,12 +35,12 @@ class Path:
     days_ago: tuple[int, ...]
 
     def canonical(self) -> str:
-        """Return the path with the parameters of its query in one order."""
+        """Return the template with the query's parameters sorted, so that equal paths give the same text."""
         place, _, query = self.template.partition("?")
         return "&".join((place, *sorted(query.split("&"))))
 
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
-        """Return the values of the placeholders; the client percent-encodes them."""
+        """Return the values of the placeholders for a target at a time, not percent-encoded."""
         found: dict[str, Scalar] = {}
         if self.names_target:
             found["id"] = target_id
@@ -73,6 +75,6 @@ def parse_path(text: str) -> Path:
 
 
 def _field(placeholder: re.Match[str]) -> str:
-    """Return the field of the template for a placeholder, whose parameters have no colon and no leading zeros."""
+    """Return the field of the template for a placeholder: `{days_ago:007}` becomes `{days_ago_7}`."""
     days = placeholder[2]
     return "{" + (f"days_ago_{int(days)}" if days else placeholder[1]) + "}"

@@ -1,4 +1,4 @@
-"""Turns the results of expressions into samples and counts; a value of a wrong type makes the whole poll fail."""
+"""Converts the results of expressions to samples and counts; a value of a wrong type makes the whole poll fail."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -24,7 +24,7 @@ _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 
 def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
-    """Return the metric of a declaration for the answers of a path, in the form that built-in collectors use."""
+    """Return a configured metric in the form that built-in collectors use; `path` is that of its endpoint."""
     source = declared.days or declared.month
     period = "days" if declared.days else "month"
     expression = source.canonical() if source else ""
@@ -50,36 +50,20 @@ def _value(
 
 
 def _counted(declared: EndpointMetric, source: Expression, document: object) -> Mapping[str, Source] | Source | None:
-    if declared.days is None:
-        return _labelled(declared, source, document, lambda found: _month(declared, found))
-    # A chart that is null counts nothing yet; the name of a missing chart may be misspelt.
-    return _labelled(declared, source, document, lambda found: _days(declared, found), null=DayBuckets.of(None))
-
-
-def _days(declared: EndpointMetric, found: object) -> Source:
-    return DayBuckets.of(Buckets.of(_chart(found, declared.scale)).sums)
+    read: Callable[[EndpointMetric, object], Source | None] = _days if declared.days else _month
+    return _labelled(declared, source, document, lambda found: read(declared, found))
 
 
 def _labelled(
-    declared: EndpointMetric,
-    expression: Expression,
-    document: object,
-    read: Callable[[object], T | None],
-    null: T | None = None,
+    declared: EndpointMetric, expression: Expression, document: object, read: Callable[[object], T | None]
 ) -> Mapping[str, T] | T | None:
-    """Return the result of an expression: one value, or one for each value of the metric's label; None if missing.
+    """Return the converted result of an expression: one value or, with a label, one for each value of the label.
 
-    `read` converts what is found; `null` is the result where the answer has a null.
+    `read` converts a value, which may be a null of the answer. A missing value is not converted.
     """
-
-    def converted(found: object, part: Expression | None) -> T | None:
-        if found is not None:
-            return read(found)
-        return null if part is not None and part.is_null(document) else None
-
     found = expression.read(document)
     if not declared.label:
-        return converted(found, expression)
+        return None if _is_missing(found, expression, document) else read(found)
     if found is None:
         return None
     branches, entries = expression.branches() or {}, _pairs(found)
@@ -87,15 +71,20 @@ def _labelled(
         raise ExpressionError(f"{len(entries)} values of the label {declared.label}, expected at most {MOST_SAMPLES}")
     made: dict[str, T] = {}
     for key, one in entries.items():
-        value = converted(one, branches.get(key))
+        value = None if _is_missing(one, branches.get(key), document) else read(one)
         if value is not None:
             made[key] = value
-    # An object that the expression itself writes is there although all of its fields are missing.
+    # An expression such as `{a: A, b: B}` finds an object even if all fields are missing.
     return made if made or not branches else None
 
 
+def _is_missing(found: object, part: Expression | None, document: object) -> bool:
+    """Return whether a result is None because its field is missing; a null of the answer is not missing."""
+    return found is None and not (part is not None and part.is_null(document))
+
+
 def _pairs(found: object) -> Mapping[str, object]:
-    """Read an object, or a list of pairs; the first of a pair is the label's value."""
+    """Return label value → value, from an object or a list of pairs."""
     if isinstance(found, dict):
         return {str(key): value for key, value in found.items()}
     if not isinstance(found, list):
@@ -129,7 +118,7 @@ def _timestamp(found: object, scale: float) -> float | None:
     try:
         return timestamp(_MOMENT.validate_python(found))
     except (ValidationError, OverflowError):
-        # A leap second, or a day that is in no calendar.
+        # It looks like a date but does not exist, such as a leap second or the 30th of February.
         if DATE.match(found):
             return None
         raise ExpressionError("a text that is not a date, expected a date or unix seconds") from None
@@ -141,9 +130,14 @@ def _count(found: object, scale: float) -> float | None:
     return _number(found, scale)
 
 
+def _days(declared: EndpointMetric, found: object) -> DayBuckets:
+    """Return the source for a chart; one that is null has no days yet."""
+    return DayBuckets.of(None if found is None else Buckets.of(_chart(found, declared.scale)).sums)
+
+
 def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
+    """Return the source for a value of the month to date; the ledger ignores one that is not a count."""
     value = _count(found, declared.scale)
-    # The ledger ignores a value that is no count, such as a negative one.
     return None if value is None else MonthToDate(value)
 
 
