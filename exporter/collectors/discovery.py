@@ -1,7 +1,7 @@
 """Finds an account's resources, by search and the list of shield zones."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -73,21 +73,23 @@ class DiscoveryCollector(Collector):
         unnamed: list[PlatformError] = []
         outcome = Outcome(target)
         # `names` are those of pull zones, by their ids.
-        date, zones, names = None, None, dict[str, str]()
-        if SEARCH in target.watched:
-            found = await _search(context, faults)
-            if found is not None:
-                date, lists = found.date, _lists(found.value)
-                names = lists["cdn"].names()
-                await context.found(Inventory(lists))
+        date, found, zones, names = None, None, None, dict[str, str]()
+        if not {SEARCH, NAMES}.isdisjoint(target.watched):
+            found = await _search(context, faults if SEARCH in target.watched else unnamed)
+        if found is not None:
+            date, lists = found.date, _lists(found.value)
+            names = {one.id: one.name for one in lists["cdn"].resources}
+            await context.found(Inventory(lists))
+            if SEARCH in target.watched:
                 outcome = self._counted(target, found.value)
         if SHIELD_ZONES in target.watched:
             zones = await _zones(context, faults)
-            if zones is not None:
-                date = zones.date or date
-                await context.found(Inventory({"shield_zone": _shield_list(zones.value, names)}))
-        if NAMES in target.watched:
-            await context.found(Inventory({}, await _names(context, target, zones, unnamed)))
+        elif found is not None and "shield_zone" in target.watched:
+            # Configured shield zones have the names of their pull zones.
+            zones = await _zones(context, unnamed)
+        if zones is not None:
+            date = zones.date or date
+            await context.found(Inventory({"shield_zone": _shield_list(zones.value, names)}))
         if zones is not None and RATE_LIMITS in target.watched:
             # The calls for rate limits take long; report first that all names are known.
             await context.found(Inventory({}, is_named=not (faults or unnamed)))
@@ -117,28 +119,6 @@ async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
             context.registry.note(script.key, {})
         except PlatformError:
             break
-
-
-async def _names(
-    context: Context, target: Target, zones: Answer[ZoneListing] | None, faults: list[PlatformError]
-) -> Mapping[str, Mapping[str, str]]:
-    """Look up the names of resources: kind → id → name.
-
-    Args:
-        context: makes the calls.
-        target: the account's target; if it watches shield zones, their names are looked up, too.
-        zones: the list of shield zones; None if it was not requested yet, or the request failed.
-        faults: receives the errors of the calls.
-    """
-    found = await _search(context, faults)
-    if found is None:
-        return {}
-    names = {kind: listed.names() for kind, listed in _lists(found.value).items()}
-    if zones is None and "shield_zone" in target.watched:
-        zones = await _zones(context, faults)
-    if zones is not None:
-        names["shield_zone"] = _shield_list(zones.value, names["cdn"]).names()
-    return names
 
 
 async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneListing] | None:

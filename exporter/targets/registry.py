@@ -7,7 +7,7 @@ from itertools import islice
 from exporter.targets.resource_lists import MOVES_LAST, Facts, Known, KnownResources, Move, Place, newest
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Resource, ResourceList, Target, TargetKey
+from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Target, TargetKey
 
 # How many scripts of other shards one discovery reads.
 MOST_READ = 100
@@ -92,39 +92,24 @@ class Registry:
         """
         for kind, found in inventory.lists.items():
             place = (account, kind)
+            selection, fixed = self._selections.get(place), self._fixed.get(place, {})
             names, known = self._names.setdefault(place, {}), self._known_at(place)
-            for one in found.resources:
+            is_narrow = selection is not None and not selection.discover
+            listed = tuple(one for one in found.resources if one.id in fixed or not is_narrow)
+            for one in listed:
                 former = known.resources.get(one.id)
                 # A script's own answer may say a new name before the list does.
                 if one.name and (former is None or one.name != former.name):
                     names[one.id] = one.name
-            # No shard polls pull zones; their names are used.
-            if kind != "cdn":
-                for ended in known.ended_by(found) - self._fixed.get(place, {}).keys():
-                    names.pop(ended, None)
-                self._merge(place, found)
-        removed = self._rebuild({(account, kind) for kind in inventory.lists})
-        for kind, looked_up in inventory.names.items():
-            self._apply_names(account, kind, looked_up)
-        return removed
-
-    def _apply_names(self, account: str, kind: str, names: Mapping[str, str]) -> None:
-        """Apply names that were looked up for configured ids, also those that other shards poll."""
-        found = []
-        for target in {**self._fixed.get((account, kind), {}), **self.polled(account, kind)}.values():
-            # A script's own answers say its name, and may know a new one before the search does.
-            is_known = kind == "script" and self.name_of(target.key) != ""
-            if target.id in names and not is_known:
-                self.learn(target, names[target.id])
-                found.append(Resource(target.id, names[target.id]))
-        if found:
-            self._merge((account, kind), ResourceList(tuple(found), complete=False))
+            for ended in known.ended_by(found) - fixed.keys():
+                names.pop(ended, None)
+            # Nothing selects pull zones; their names are used.
+            if selection is not None:
+                known.merge(replace(found, resources=listed), self._addresses.get(account, ""), self._wall())
+        return self._rebuild({(account, kind) for kind in inventory.lists})
 
     def _known_at(self, place: Place) -> KnownResources:
         return self._known.setdefault(place, KnownResources(place))
-
-    def _merge(self, place: Place, found: ResourceList) -> None:
-        self._known_at(place).merge(found, self._addresses.get(place[0], ""), self._wall())
 
     def note(self, key: TargetKey, facts: Facts) -> None:
         """Record what a resource's own answer contains besides its name."""

@@ -1,16 +1,15 @@
 """What is known of all resources of an account, polled by this process or not, now and for the next start."""
 
+import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import msgspec
-
 from exporter.targets.target import Resource, ResourceList, TargetKey
 
-# The version of the stored form.
+# The version of the JSON: [version, is whole, source, moves, [[id, name, parent, facts], ...]].
 _FORM = 2
 MOVES_LAST = 7 * 86400.0
 MOST_MOVES = 1000
@@ -54,18 +53,6 @@ def newest(moves: Iterable[Move]) -> list[Move]:
         if counts[move.key.account, move.is_gone] <= MOST_MOVES:
             found.append(move)
     return found
-
-
-class _Stored(msgspec.Struct, array_like=True):
-    """The form in which the resources of a place are stored, as compressed JSON."""
-
-    form: int
-    is_whole: bool
-    source: str
-    # id, name, parent, at, is gone
-    moves: list[tuple[str, str, str, float, bool]]
-    # id, name, parent, facts
-    resources: list[tuple[str, str, str, dict[str, str] | None]]
 
 
 @dataclass(slots=True, eq=False)
@@ -154,21 +141,21 @@ class KnownResources:
         resources = [(one.id, one.name, one.parent, self.facts.get(one.id)) for one in self.resources.values()]
         moves = [(move.key.id, move.name, move.parent, move.at, move.is_gone) for move in self.moves]
         stored = (_FORM, self.is_whole, self.source, moves, resources)
-        return zlib.compress(msgspec.json.encode(stored), 1)
+        return zlib.compress(json.dumps(stored).encode(), 1)
 
     def restore(self, packed: bytes, now: float) -> None:
         """Take in what was stored; what is damaged, or of another version, is ignored."""
         try:
-            stored = msgspec.json.decode(zlib.decompress(packed), type=_Stored)
-        except (ValueError, zlib.error):
+            form, is_whole, source, moved, listed = json.loads(zlib.decompress(packed))
+            resources = {own_id: Resource(own_id, name, parent) for own_id, name, parent, _ in listed}
+            facts = {own_id: of for own_id, _, _, of in listed if of is not None}
+            moves = [
+                # The clock may have gone back since.
+                Move(TargetKey.of(*self.place, own_id), name, parent, min(at, now), is_gone)
+                for own_id, name, parent, at, is_gone in moved
+            ]
+        except (ValueError, TypeError, AttributeError, zlib.error):
             return
-        if stored.form != _FORM:
-            return
-        self.resources = {own_id: Resource(own_id, name, parent) for own_id, name, parent, _ in stored.resources}
-        self.facts = {own_id: facts for own_id, _, _, facts in stored.resources if facts is not None}
-        self.moves = [
-            # The clock may have gone back since.
-            Move(TargetKey.of(*self.place, own_id), name, parent, min(at, now), is_gone)
-            for own_id, name, parent, at, is_gone in stored.moves
-        ]
-        self.source, self.is_whole = stored.source, stored.is_whole
+        if form == _FORM:
+            self.resources, self.facts, self.moves = resources, facts, moves
+            self.source, self.is_whole = source, is_whole

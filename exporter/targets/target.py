@@ -111,10 +111,6 @@ class ResourceList:
     resources: tuple[Resource, ...]
     complete: bool
 
-    def names(self) -> dict[str, str]:
-        """Return the names by id."""
-        return {resource.id: resource.name for resource in self.resources}
-
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
@@ -122,10 +118,8 @@ class Inventory:
 
     Attributes:
         lists: the list of each kind; a kind that could not be listed is missing.
-        names: kind → id → name, for configured ids.
         is_named: whether all names are known with it, although the discovery goes on.
     """
 
     lists: Mapping[str, ResourceList]
-    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     is_named: bool = False

@@ -79,8 +79,8 @@ async def told(collector: Collector, answers: Sequence[Body], *targets: Target) 
     """Write what polls of targets, one after another, ask for, and what they give.
 
     A line that begins with `counted` is what the ledger gets: a day's ordinal is written as its date, and `no chart` is
-    a chart that is null or missing. `found` is a list of resources, each as `id of parent (name)`, `named` are names of
-    configured ids, and `drawn` is the chart of the status page.
+    a chart that is null or missing. `found` is a list of resources, each as `id of parent (name)`, and `drawn`
+    is the chart of the status page.
     """
     caller = ScriptedCaller(list(answers))
     text = ""
@@ -94,7 +94,6 @@ async def told(collector: Collector, answers: Sequence[Body], *targets: Target) 
             given += "" if polled.date or polled.error else "no date\n"
             for (found,), _ in context.found.await_args_list:  # type: ignore[attr-defined]
                 given += "".join(_listed(kind, listed) for kind, listed in found.lists.items())
-                given += "".join(f"named {kind}: {json.dumps(names)}\n" for kind, names in found.names.items())
                 given += "names are known\n" if found.is_named else ""
             given += f"unnamed: {polled.unnamed}\n" if polled.unnamed else ""
             assert not any(secret in repr(polled) for secret in ("d3pl0y", "v4lue"))

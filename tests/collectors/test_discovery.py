@@ -80,8 +80,8 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "a plan without shield has an incomplete list": (BOTH, [FOUND, NO_LIMITS]),
     "names of configured ids alone": ((NAMES,), [FOUND]),
     "names of shield zones, too": ((NAMES, "shield_zone"), [FOUND, zones(3)]),
-    "names, and zones that are listed": ((NAMES, "shield_zone", *LIMITS), [zones(3), FOUND, limits(55)]),
-    "names that could not be looked up": ((NAMES, "shield_zone", *LIMITS), [zones(3), FAULT, limits(55)]),
+    "names, and zones that are listed": ((NAMES, "shield_zone", *LIMITS), [FOUND, zones(3), limits(55)]),
+    "names that could not be looked up": ((NAMES, "shield_zone", *LIMITS), [FAULT, zones(3), limits(55)]),
     "names, and zones that could not be listed": ((NAMES, "shield_zone"), [FOUND, FAULT]),
 }
 

@@ -68,8 +68,8 @@ def test_names_of_configured_ids_are_looked_up_for_all_shards() -> None:
     fixed = tuple(Target(*PLACE, str(number)) for number in range(101, 107))
     for index in range(2):
         made = registry(type(DISCOVERING)(*PLACE, fixed), Shard(index, 2))
-        found = {str(number): name for number, name in zip(range(101, 107), "abcdef", strict=True)}
-        made.apply("main", Inventory({}, names={"dns_zone": found}))
+        found = [Resource(str(number), name) for number, name in zip(range(101, 108), "abcdefg", strict=True)]
+        made.apply("main", Inventory({"dns_zone": ResourceList(tuple(found), complete=True)}))
         assert names(made) == "abcdef"
 
 
