@@ -84,7 +84,7 @@ class DiscoveryCollector(Collector):
                 outcome = self._counted(target, found.value)
         if SHIELD_ZONES in target.watched:
             zones = await _zones(context, faults)
-        elif found is not None and "shield_zone" in target.watched:
+        elif found is not None and {NAMES, "shield_zone"}.issubset(target.watched):
             # Configured shield zones have the names of their pull zones.
             zones = await _zones(context, unnamed)
         if zones is not None:
