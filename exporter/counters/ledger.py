@@ -1,4 +1,4 @@
-"""The durable counters: counted on the event loop, kept in a storage, and returned after the commit."""
+"""The durable counters: counted on the event loop, kept in a storage, and returned after they are committed."""
 
 import asyncio
 import math
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Counted, Families, count_poll, served
 from exporter.counters.days import PollTime
-from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, listed, pack, unpack
+from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, list_row, pack, unpack
 from exporter.counters.storage import Changes, ShardTakenError, StateLockedError, Storage
 from exporter.log import logger
 from exporter.metric import Count, Family
@@ -18,9 +18,9 @@ from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
-# How long a poll waits for a commit that hangs, until it goes on with the counters that were committed last.
+# How long a poll waits for a commit. If the commit takes longer, the poll gets the counters that were committed last.
 MOST_WAIT_SECONDS = 5.0
-# How long the end of the process waits for the last commit.
+# How long `close` waits for the last commit.
 CLOSE_SECONDS = 3.0
 
 
@@ -34,7 +34,7 @@ class PollRecord(NamedTuple):
         counts: the sources of each counter family in the answer.
         now: the platform's time.
         address: the base address of the platform that answered.
-        max_label_values: the most label values of a counter.
+        max_label_values: the most series of a family; further label values are left out.
     """
 
     key: PollKey
@@ -51,8 +51,8 @@ class Counters(NamedTuple):
 
     Attributes:
         families: its counters as they were last committed.
-        left_out: family → how many label values of the answer have no series, because all places are taken.
-        corrections: family → how many of its days or months fell in the answer; the counters do not.
+        left_out: family → how many label values of the answer have no series, because the family has its most series.
+        corrections: family → how many of its days or months fell in the answer; the counters do not fall.
     """
 
     families: tuple[Family, ...] = ()
@@ -63,9 +63,9 @@ class Counters(NamedTuple):
 class Ledger:
     """Counts polls, writes them in group commits, and returns the committed counters.
 
-    The rows are read once; from then on, those in memory are authoritative. Served values are always on disk: a
+    The rows are read once; from then on, those in memory are authoritative. Only committed values are served: a
     counter's new value is returned after its commit. If a commit fails, the last committed values are served until a
-    later commit succeeds, which contains the missing polls.
+    later commit succeeds; it also writes the polls of the failed one.
 
     Args:
         storage: keeps the rows.
@@ -95,21 +95,26 @@ class Ledger:
         self._retry = retry
         self._retention = retention
         self._log = logger()
+        # Whether the stored rows were read.
         self._is_read = False
-        # The rows on disk. They stay packed, because there are many.
+        # The committed rows. They stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
-        # What the next commit writes, and deletes where there is None; and what the last attempt wrote, perhaps.
+        # The rows that the next commit writes, or deletes where there is None; and those of the last attempt to commit,
+        # which may have been written although it failed.
         self._unsaved: dict[PollKey, StateRow | None] = {}
         self._attempted: Changes = {}
-        # Whose counters this process has committed: a row that was read may be a backup's, older than what was served.
+        # The targets whose counters this process has committed. Other rows were read, perhaps from a backup, and may be
+        # older than what was served.
         self._counted: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}
-        # Families that count something else, of which that was logged already.
-        self._said: set[object] = set()
+        # The restarts of counters that were logged already.
+        self._logged_restarts: set[object] = set()
         self._next_try = 0.0
-        self._asked, self._is_ending = asyncio.Event(), False
-        # Set when the next attempt to commit has ended.
+        # Set to ask for a commit.
+        self._asked = asyncio.Event()
+        # Set when the next attempt to commit has ended; each attempt has its own event.
         self._attempt = asyncio.Event()
+        self._is_ending = False
         self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -130,12 +135,12 @@ class Ledger:
         """Return whether polls that are recorded now will be committed."""
         return self._task is not None and not self._task.done()
 
-    def withholds(self) -> str:
-        """Return why no counter can be served yet; empty if any was committed, or if nothing is in the way."""
+    def why_no_counters(self) -> str:
+        """Return why no counter can be served yet; empty if one was committed, or if no commit has failed."""
         return "" if self._counted else self.fault
 
     def may_serve(self) -> bool:
-        """Return whether counters of targets may be served now: certainly no other exporter counts them."""
+        """Return whether counters of targets may be served: it is certain that no other exporter counts them."""
         return not self.is_taken and self._storage.is_certain()
 
     async def close(self) -> None:
@@ -143,14 +148,14 @@ class Ledger:
         self._is_ending = True
         self._asked.set()
         if self._task is not None:
-            # A storage that still waits for the disk is left to the end of the process.
+            # A write that waits for the disk longer than this ends with the process.
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
             self._task.cancel()
 
     def remembered(self) -> Mapping[PollKey, StateRow]:
-        """The name and the last success of each target; until its first poll, those of an earlier run.
+        """Return the committed row of each target; until its first poll, the row of an earlier run.
 
-        Each commit changes it, so iterate over a copy while polls are recorded.
+        Each commit changes the mapping, so iterate over a copy if commits may run meanwhile.
         """
         return self._rows
 
@@ -159,11 +164,11 @@ class Ledger:
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     async def record(self, entry: PollRecord) -> Counters:
-        """Count a poll, and wait for the attempt to commit it, but not long.
+        """Count a poll, and wait for the attempt to commit it, at most `MOST_WAIT_SECONDS`.
 
         Returns:
-            The target's counters as they were last committed: without this poll if the attempt failed, or has not
-            ended; none while the stored rows could not be read.
+            The target's counters as they were last committed. They do not contain this poll if the attempt failed or
+            has not ended. There are none if the stored rows could not be read yet.
         """
         if not self._is_read:
             await self._next_attempt()
@@ -176,18 +181,18 @@ class Ledger:
 
     def keep(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
-        key, row = listed(account, kind, packed)
+        key, row = list_row(account, kind, packed)
         self._unsaved[key] = row
         self._asked.set()
 
     def forget(self, keys: Iterable[PollKey]) -> None:
-        """Delete rows whose retention is over; a target that is polled before the commit has come back and is kept."""
+        """Delete these rows with the next commit, unless it writes a poll of their target."""
         for key in keys:
             self._unsaved.setdefault(key, None)
         self._asked.set()
 
     def _count(self, entry: PollRecord) -> tuple[Counted, StateRow]:
-        """Count a poll; return what was counted of its target, and its row, which the next commit writes."""
+        """Count a poll; return what was counted of its target, and the new row, which the next commit writes."""
         before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
         poll, limit = PollTime(entry.now, entry.success), entry.max_label_values
         counted = count_poll(before, entry.counts, entry.address, poll, self._retention, limit=limit)
@@ -197,6 +202,7 @@ class Ledger:
         return counted, row
 
     def _families(self, key: PollKey, stored: StateRow | None) -> Families:
+        """Return what was counted of a target, from its row; nothing if there is no row, or if it is damaged."""
         try:
             return {} if stored is None else unpack(stored.data)
         except ValueError as error:
@@ -205,41 +211,34 @@ class Ledger:
             return {}
 
     def _log_restart(self, key: PollKey, family: str, digest: bytes) -> None:
-        """Log once for the targets of an account that a counter counts something else now."""
-        said = (key.collector, key.target.account, family, digest)
-        if said not in self._said:
-            self._said.add(said)
+        """Log that a counter counts something else now; once for all targets of an account."""
+        restart = (key.collector, key.target.account, family, digest)
+        if restart not in self._logged_restarts:
+            self._logged_restarts.add(restart)
             event = "counter counts something else now, it starts again at 0"
             self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
 
     def _committed(self, key: PollKey) -> Families:
-        """Return the counters of a target that this process has committed last."""
+        """Return what this process has committed of a target; nothing before its first commit."""
         return self._families(key, self._rows.get(key)) if key in self._counted else {}
 
     async def _next_attempt(self) -> None:
-        """Wait until the next attempt to commit has ended, or has taken long."""
+        """Ask for a commit, and wait until an attempt that begins from now on has ended, or has taken too long."""
         self._asked.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(MOST_WAIT_SECONDS):
                 await self._attempt.wait()
 
     async def _run(self) -> None:
+        """Commit the unsaved rows whenever that is asked for, until `close` is called; then close the storage."""
         is_last = False
         while not is_last:
-            # Write rows that could not be saved, and show the storage that this process lives, even if no polls come.
-            patience = self._storage.pulse
-            if self.fault:
-                patience = min(patience, max(0.0, self._next_try - self._clocks.monotonic()))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    await self._asked.wait()
-            # Wait for further polls, so that one write saves all polls that end at about the same time.
-            await self._clocks.sleep(self._linger)
+            await self._wait_for_work()
             is_last = self._is_ending
             self._asked.clear()
             # What is counted from here on waits for the attempt after this one.
             attempt, self._attempt = self._attempt, asyncio.Event()
-            # Polls continue without delay: after a failed write, no write is tried for each of them.
+            # After a failure, polls go on without a new attempt for each of them.
             is_due = is_last or not self.fault or self._clocks.monotonic() >= self._next_try
             if is_due and not self.is_taken:
                 try:
@@ -250,28 +249,40 @@ class Ledger:
             attempt.set()
         await self._storage.close()
 
+    async def _wait_for_work(self) -> None:
+        """Wait until a commit is asked for, or a failed one is to be repeated, or the storage's pulse is due."""
+        longest = self._storage.pulse
+        if self.fault:
+            longest = min(longest, max(0.0, self._next_try - self._clocks.monotonic()))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(longest):
+                await self._asked.wait()
+        # Wait for further polls, so that one commit writes all polls that end at about the same time.
+        await self._clocks.sleep(self._linger)
+
     async def _prepare(self) -> None:
-        """Open the storage if it is not open, and take in its rows."""
+        """Open the storage if it is not open, and take in its rows.
+
+        Raises:
+            ShardTakenError: another exporter has counted the rows since they were read, or the storage was restored.
+        """
         if not await self._storage.is_open():
             found = await self._storage.open()
             if self._is_read:
-                self._compare(found)
+                self._check_unchanged(found)
+                # Rows that the storage has lost are written again.
+                lost = {key: row for key, row in self._rows.items() if key not in found}
+                self._unsaved = {**lost, **self._unsaved}
             self._take_in(found)
         self._is_read = True
 
-    def _compare(self, found: Mapping[PollKey, StateRow]) -> None:
-        """Compare the rows of a storage that was opened again with those in memory; what it lost is written again.
-
-        Raises:
-            ShardTakenError: another exporter has counted since, or the storage was restored.
-        """
+    def _check_unchanged(self, found: Mapping[PollKey, StateRow]) -> None:
+        """Raise ShardTakenError if a storage that was opened again has rows that this process did not write."""
         for key, row in found.items():
             # A commit that failed may still have been written. All exporters write the rows of accounts.
             own = [one.data for one in (self._rows.get(key), self._attempted.get(key)) if one is not None]
             if row.data not in own and key.target.kind != ACCOUNT:
                 raise ShardTakenError("another exporter has counted since")
-        lost = {key: row for key, row in self._rows.items() if key not in found}
-        self._unsaved = {**lost, **self._unsaved}
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
         """Take in the rows that were read, and the platform times of the accounts among them."""
@@ -282,7 +293,7 @@ class Ledger:
                 self._rows[key] = row
 
     async def _commit(self) -> None:
-        """Write what is not saved. What comes meanwhile is for the next time."""
+        """Write the unsaved rows. Those that are recorded meanwhile are written by the next commit."""
         self._attempted = rows = dict(self._unsaved)
         if not rows and not self.fault:
             return
@@ -299,7 +310,7 @@ class Ledger:
             else:
                 self._rows[key] = row
                 self._counted.add(key)
-            # A poll that came meanwhile is not saved yet.
+            # Another row here is of a poll that was recorded meanwhile.
             if self._unsaved[key] is row:
                 del self._unsaved[key]
         if self.fault:
@@ -307,6 +318,7 @@ class Ledger:
             self.fault = ""
 
     def _failed(self, error: Exception) -> None:
+        """Record why an attempt failed, and when the next one may begin; log only the first of successive failures."""
         if not self.fault:
             event = "state not saved, counters do not change until it is"
             self._log.error(event, path=self._storage.location, error=str(error) or repr(error))

@@ -1,7 +1,7 @@
-"""One session of the state database: the locks that it holds last exactly as long as the server keeps it.
+"""One session of the state database. The server releases the session's locks when the session ends.
 
-The session's own limits let the server end it when its process is dead, cut off or suspended. Statements are sent one
-by one: within a pipeline none of these limits would count.
+Time limits of the session make the server end it when its process is dead, cut off or suspended. Statements are sent
+one by one, because the limits do not apply within a pipeline.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from psycopg.waiting import wait_async
 from exporter.counters.storage import StorageError
 
 LEAST_VERSION = 140000
-# The session is not relied on for the last part of a lease, because clocks differ.
+# The part of a lease during which this process relies on the session: clocks differ, so the rest is not used.
 _RELIABLE = 0.8
 _SHORTEST_CONNECT_SECONDS = 2
 
@@ -27,14 +27,12 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
     """A connection to the state database, used by one task; `begin` makes it.
 
     Attributes:
-        token: the session's name, which its server's process has, too: behind a pooler, another one may answer.
-        answered: when the last answered statement was sent, by `clock`.
-        reliable: seconds from then on for which the server certainly keeps the session.
+        token: a random name that the session has on the server, too. Behind a pooler, another session may answer.
+        answered: when the last statement that was answered had been sent, by `clock`.
+        reliable: seconds from then on for which it is certain that the server keeps the session.
         is_holder: whether it has the lock of its process's shard.
         has_read: whether it has read the shard's rows.
-
-    Raises:
-        StorageError: by `begin` and `ask`: the session is lost, and closed. The message does not contain the password.
+        clock: seconds that never jump, and that include the time of a suspension.
     """
 
     token = ""
@@ -51,8 +49,11 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
 
         Args:
             url: the database's address.
-            lease: seconds after which the server ends a session that is silent.
+            lease: seconds without a statement after which the server ends the session.
             clock: seconds that never jump, and that include the time of a suspension.
+
+        Raises:
+            StorageError: there is no session. The message does not contain the password.
         """
         own: dict[str, str | int] = {
             "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(lease / 3)),
@@ -81,10 +82,10 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         self.pgconn.finish()
 
     def is_certain(self) -> bool:
-        """Return whether the server certainly still keeps the session: asked for in each request for counters."""
+        """Return whether it is certain that the server keeps the session; each request for counters asks for this."""
         if self.closed or self.clock() >= self.answered + self.reliable:
             return False
-        # While no statement is under way, what comes is the end of the session.
+        # Without a statement, the server sends nothing but the end of the session.
         if self._is_asking:
             return True
         coming = select.poll()
@@ -92,13 +93,17 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         return not coming.poll(0)
 
     async def ask(self, statement: LiteralString, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """Carry out a statement, and return its rows."""
+        """Execute a statement, and return its rows.
+
+        Raises:
+            StorageError: it failed, and the session is closed. The message does not contain the password.
+        """
         sent, self._is_asking = self.clock(), True
         try:
             cursor = await self.execute(statement, values, binary=True)
             rows = await cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            # Whatever failed: only a new session knows which locks it holds.
+            # After any error it is uncertain which locks the session holds, so a new one is needed.
             self.end()
             raise StorageError(_line(error)) from None
         finally:
@@ -107,7 +112,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         return rows
 
     async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
-        """Wait for an answer, but not long: a proxy may keep a connection open although its other end is gone."""
+        """Wait for an answer, at most `reliable` seconds: a proxy may keep a connection open without a server."""
         try:
             async with asyncio.timeout(self.reliable):
                 return await wait_async(gen, self.pgconn.socket)
@@ -132,10 +137,10 @@ def _unfit(session: Session) -> str:
 
 
 def _limits(lease: float) -> dict[str, str]:
-    """Return the limits of the session on the server, which an ordinary role may set; none is shorter than the lease.
+    """Return the settings that limit the session on the server; every role may set them.
 
-    A session that is idle ends after the lease; so does one whose answer nobody takes. A statement ends before the
-    lease, so that it does not wait for a lock for longer than its holder counts on.
+    The server ends a session that sends no statement for a lease, or does not receive an answer for as long. It ends a
+    statement earlier, so that no statement is executed after the time for which this process relies on the session.
     """
     whole, third = str(int(lease * 1000)), str(int(lease * 1000 / 3))
     return {

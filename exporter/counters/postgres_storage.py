@@ -1,4 +1,4 @@
-"""Stores the ledger in a PostgreSQL, through the one session that holds the lock of this process's shard."""
+"""Stores the ledger's rows in PostgreSQL, through the one session that holds the lock of this process's shard."""
 
 from collections.abc import Callable, Collection, Sequence
 from hashlib import blake2b
@@ -9,14 +9,14 @@ from exporter.counters.rows import StateRow, from_columns, key_columns, to_colum
 from exporter.counters.storage import Changes, ShardTakenError, Storage, StorageError
 from exporter.targets.target import PollKey
 
-# Rows of one statement, so that it is shorter than a lease.
+# The most rows of one statement, so that it takes less time than a lease.
 PAGE = 1000
-# A lock's number is that of its shard, with the number of all shards in the higher bits.
+# A lock's number is the number of its shard, plus this factor times the number of all shards.
 _TOTAL = 1 << 16
-# The pulse of the ledger is not exact: the server is asked a little earlier.
+# The server is asked after this part of the pulse, because the ledger does not keep the pulse exactly.
 _EARLY = 0.8
-# The server ends a lost session after a lease, and it may learn of its silence late.
-_LEASES_UNTIL_TAKEN = 4 / 3
+# After so many leases the server has ended a lost session. It may notice the loss later than after one lease.
+_LEASES_UNTIL_ENDED = 4 / 3
 
 
 class OtherTotalError(StorageError):
@@ -26,21 +26,21 @@ class OtherTotalError(StorageError):
 class PostgresStorage(Storage):
     """Keeps the rows of one shard in a state database.
 
-    First `claim` takes the lock of a free shard. From then on, `prepare` opens a lost session again, locks the same
-    shard, and reads its rows anew.
+    First, `claim` locks a free shard. Then `open` reads the shard's rows. If the session is lost, `open` begins another
+    one, in which it locks the same shard and reads the rows again.
 
     Args:
         url: reads the database's address, whose password may change; raises StorageError if it cannot be read.
         installation: the common name of the exporters that share their rows.
         total: the number of shards.
-        wanted: the shards of which one is taken.
-        lease: seconds after which the server ends a session that is silent.
+        wanted: the shards that this process may claim.
+        lease: seconds without a statement after which the server ends the session.
         clock: seconds that never jump, and that include the time of a suspension.
 
     Attributes:
-        index: the shard; None before `claim` has found one, and after another exporter has taken it.
-        obstacle: why `claim` has found none.
-        held: the shards that any exporter held when that was asked last; None while it is unknown.
+        index: the shard; None before `claim` has locked one, and after another exporter has taken it.
+        obstacle: why the last `claim` has locked none.
+        held: the shards that exporters held when the server was asked last; None while that is unknown.
         has_answered: whether the database has ever answered.
     """
 
@@ -55,7 +55,7 @@ class PostgresStorage(Storage):
         clock: Callable[[], float] = boot_seconds,
     ) -> None:
         self.location = "PostgreSQL"
-        # So often that the server does not take this process for dead.
+        # Often enough that the server does not end the session.
         self.pulse = lease / 3
         self._url = url
         self._installation = installation
@@ -63,11 +63,12 @@ class PostgresStorage(Storage):
         self._wanted = wanted
         self._lease = lease
         self._clock = clock
-        # Positive numbers have the same form in pg_locks as in the functions.
+        # A positive number, because pg_locks shows negative ones in another form.
         self._class = int.from_bytes(blake2b(installation.encode(), digest_size=4).digest()) >> 1
         self._session: Session | None = None
-        # When the last session that is lost was certain to hold the shard.
-        self._held = 0.0
+        # When it was last certain that a session, lost since, held the shard.
+        self._held_at = 0.0
+        # From when on `claim` may lock a shard.
         self._claims_from = 0.0
         self.index: int | None = None
         self.obstacle = ""
@@ -75,19 +76,19 @@ class PostgresStorage(Storage):
         self.has_answered = False
 
     def is_certain(self) -> bool:
-        """Return whether the session certainly holds the shard, and has read its rows."""
+        """Return whether the session has read the shard's rows, and it is certain that it still holds the shard."""
         session = self._session
         return session is not None and session.has_read and session.is_certain()
 
     async def claim(self) -> int | None:
-        """Try to take a free shard; return its number, and None if there is none: `obstacle` says why.
+        """Lock a free shard, and return its number; None if none can be locked: then `obstacle` says why.
 
         Raises:
             StorageError: the database cannot be used now.
         """
         session = self._certain_session() or await self._connect()
         try:
-            await self._look(session)
+            await self._read_locks(session)
         except OtherTotalError as error:
             self.obstacle = str(error)
             return None
@@ -107,7 +108,7 @@ class PostgresStorage(Storage):
         return None
 
     async def is_open(self) -> bool:
-        """Return whether the session that read the shard's rows lasts; the server is asked if it was not for long.
+        """Return whether the session that read the shard's rows lasts; sometimes the server is asked, which keeps it.
 
         Raises:
             StorageError: the database cannot be used now.
@@ -116,11 +117,11 @@ class PostgresStorage(Storage):
         if session is None or not session.has_read:
             return False
         if self._clock() >= session.answered + self.pulse * _EARLY:
-            await self._look(session)
+            await self._read_locks(session)
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Lock the shard, in a new session if the former one is lost, and return the shard's rows.
+        """Lock the shard, in a new session if the former one is lost, and return its rows.
 
         Raises:
             ShardTakenError: another exporter has the shard.
@@ -129,8 +130,8 @@ class PostgresStorage(Storage):
         if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
         session = self._certain_session() or await self._connect()
-        if not await self._holds(session, self.index):
-            if self._clock() < self._held + self._lease * _LEASES_UNTIL_TAKEN:
+        if not await self._lock_again(session, self.index):
+            if self._clock() < self._held_at + self._lease * _LEASES_UNTIL_ENDED:
                 raise StorageError("the shard is held, perhaps by the former session of this exporter")
             self.index = None
             await self.close()
@@ -140,7 +141,7 @@ class PostgresStorage(Storage):
         return rows
 
     async def commit(self, changes: Changes) -> None:
-        """Write and delete rows, as long as it is this session that answers, and not another one behind a pooler."""
+        """Write and delete rows, in pages; raises StorageError if another session answers, as behind a pooler."""
         session = self._session
         if session is None or not session.has_read:
             raise StorageError("there is no session")
@@ -172,13 +173,13 @@ class PostgresStorage(Storage):
         return {"installation": self._installation, "index": self.index, "total": self._total}
 
     def _certain_session(self) -> Session | None:
-        """Return the session, unless it is lost or may be."""
+        """Return the session; None if it is lost, or may be lost."""
         return self._session if self._session is not None and self._session.is_certain() else None
 
     async def _connect(self) -> Session:
-        """Open a session in place of the one before, and note how long that one held the shard."""
+        """Begin a session in place of the former one; create the table if it does not exist."""
         if self._session is not None and self._session.is_holder:
-            self._held = self._session.answered
+            self._held_at = self._session.answered
         await self.close()
         try:
             session = await Session.begin(self._url(), self._lease, self._clock)
@@ -188,38 +189,39 @@ class PostgresStorage(Storage):
         except StorageError:
             self.held = None
             raise
-        # A former holder whose rows nobody has changed serves its counters at once.
+        # After a loss of the connection, former holders come first: they continue with their rows.
         self._claims_from = self._clock() + self._lease / 2 if self.has_answered else 0.0
         self._session, self.has_answered = session, True
         self.location = f"postgresql://{session.info.host}:{session.info.port}/{session.info.dbname}"
         return session
 
-    async def _holds(self, session: Session, index: int) -> bool:
-        """Return whether a session has the lock of the shard, which it takes if it can."""
+    async def _lock_again(self, session: Session, index: int) -> bool:
+        """Lock the shard in a session, unless that has the lock; return whether it has it."""
         try:
-            await self._look(session)
+            await self._read_locks(session)
         except OtherTotalError:
             return False
         return session.is_holder or await self._lock(session, index)
 
     async def _lock(self, session: Session, index: int) -> bool:
-        """Lock a shard, if it is free; return whether it was."""
+        """Lock a shard if it is free; return whether the session has the lock."""
         values = {"class": self._class, "number": self._total * _TOTAL + index, "session": session.token}
         ((is_locked,),) = await session.ask(_LOCK, values)
         session.is_holder = bool(is_locked)
         return session.is_holder
 
-    async def _look(self, session: Session) -> None:
-        """Ask which shards are held by any exporter; raises OtherTotalError where there is another total."""
+    async def _read_locks(self, session: Session) -> None:
+        """Read into `held` which shards are locked; raises OtherTotalError if exporters have another number of them."""
         ((name, locks),) = await session.ask(_HELD, {"class": self._class})
         self._check(session, is_own=name == session.token)
         self.held = {lock % _TOTAL for lock in locks if lock // _TOTAL == self._total}
         if others := [lock // _TOTAL for lock in locks if lock // _TOTAL != self._total]:
-            # They count the same targets. Of two that have locked at the same moment, none goes on.
+            # They count the same targets. If two have locked at the same moment, both stop.
             session.end()
             raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self._total}")
 
     def _check(self, session: Session, *, is_own: bool) -> None:
+        """Raise StorageError, and end the session, if it was not this one that has executed the last statement."""
         if not is_own:
             session.end()
             raise StorageError(_POOLER)
@@ -240,7 +242,7 @@ def _column(rows: Sequence[Sequence[object]], place: int) -> list[object]:
 _HAS_TABLE = """
     SELECT to_regclass('edge_exporter_row') IS NOT NULL, has_schema_privilege(current_schema(), 'CREATE')
 """
-# One at a time creates the table; the number is "edge" in ASCII.
+# The lock lets one exporter at a time create the table; its number is "edge" in ASCII.
 _CREATE = """
     DO $$ BEGIN
         PERFORM pg_advisory_xact_lock(1701080933);
@@ -263,14 +265,14 @@ _LOCK = """
     SELECT CASE WHEN current_setting('edge_exporter.session', true) = %(session)s
         THEN pg_try_advisory_lock(%(class)s::integer, %(number)s::integer) END
 """
-# The rows of a shard. Included are those that were written for another number of shards, as they may be this shard's
-# now, and those of accounts, such as the platform's time, which all shards use.
+# The rows of a shard. They include rows that were written for another number of shards, which may belong to this shard
+# now, and the rows of accounts, which all shards use.
 _ROWS = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s AND (shard = %(index)s OR shards <> %(total)s OR kind = 'account')
 """
-# A row that another shard counts is neither written nor deleted. All exporters lock shared rows in the order of their
-# keys, which prevents deadlocks.
+# A row that another shard counts is neither written nor deleted. The rows are in the order of their keys, so that
+# exporters lock shared rows in the same order, which prevents deadlocks.
 _WRITE = """
     WITH own AS MATERIALIZED (
         SELECT WHERE current_setting('edge_exporter.session', true) = %(session)s

@@ -1,4 +1,4 @@
-"""The rows of the state: the counted families of a target, packed, and the names under which rows are kept."""
+"""The rows of the state: the counted families of a target, packed, and the keys under which rows are stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from sys import intern
@@ -35,8 +35,8 @@ def key_columns(key: PollKey) -> tuple[str, str, str, str]:
 
 
 def to_columns(rows: Mapping[PollKey, StateRow | None]) -> list[Columns]:
-    """Return the columns of the rows that are written, in the order of their keys."""
-    # A text that was changed may equal that of another row: the later one stays.
+    """Return the columns of the rows that are written (not None), in the order of their keys."""
+    # Two keys may become equal when their texts are made storable: then the later row is written.
     written = {key_columns(key): row for key, row in rows.items() if row is not None}
     return [(*key, storable(row.name), row.success, row.data) for key, row in sorted(written.items())]
 
@@ -57,27 +57,28 @@ def storable(text: str) -> str:
     return text
 
 
-# Rows that belong to no target have a collector's name that no version uses, so that none unpacks them. The time of an
-# account's platform is the success of such a row. A success in the far future keeps a row from deletion by age.
-_NEVER = 2.0**53
+# Some rows belong to an account and not to a target: the time of its platform (in `success`), and the lists of its
+# resources (in `data`). In place of a collector's name they have one that no collector has. A list has a success in the
+# far future, so that it is not deleted by age.
+_NEVER_OLD = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME = "platform_time"
-# The kind of the key of such a row.
+# The kind in the key of such a row.
 ACCOUNT = "account"
 
 
-def account_key(kind: str, account: str) -> PollKey:
-    """Return the key of a row of an account that belongs to no target, such as the time of its platform."""
-    return PollKey.of(kind, account, ACCOUNT, "")
+def account_key(name: str, account: str) -> PollKey:
+    """Return the key of a row of an account; `name` says what the row contains."""
+    return PollKey.of(name, account, ACCOUNT, "")
 
 
-def listed(account: str, kind: str, packed: bytes) -> tuple[PollKey, StateRow]:
-    """Return the row that stores the list of an account's resources of a kind."""
-    return account_key(_LIST + kind, account), StateRow("", _NEVER, packed)
+def list_row(account: str, kind: str, packed: bytes) -> tuple[PollKey, StateRow]:
+    """Return the key and the row that store the list of an account's resources of a kind."""
+    return account_key(_LIST + kind, account), StateRow("", _NEVER_OLD, packed)
 
 
-def lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
-    """Return the lists in such rows by account and kind."""
+def packed_lists(rows: Mapping[PollKey, StateRow]) -> dict[tuple[str, str], bytes]:
+    """Return the stored lists, by account and kind."""
     found = ((key, row.data) for key, row in rows.items() if key.collector.startswith(_LIST))
     return {(key.target.account, key.collector.removeprefix(_LIST)): packed for key, packed in found}
 
@@ -91,9 +92,9 @@ _DECODER = msgspec.msgpack.Decoder(Families)
 
 
 def unpack(packed: bytes) -> Families:
-    """Convert stored bytes to counted families; what a shorter row lacks at its end has its default.
+    """Convert stored bytes to counted families. Fields that an earlier version did not store have their defaults.
 
     Raises:
-        ValueError: they have another form.
+        ValueError: the bytes have another form.
     """
     return _DECODER.decode(packed)

@@ -1,4 +1,4 @@
-"""Stores the ledger's rows in the state file: SQLite, which belongs to one process."""
+"""Stores the ledger's rows in the state file: an SQLite database that one process uses."""
 
 import fcntl
 import os
@@ -23,9 +23,10 @@ SCHEMA_VERSION = 4
 BUSY_SECONDS = 2.0
 # Files that SQLite keeps next to the database: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
-# After these errors the connection can still be used. To close it on a full disk would make room for one more commit.
+# After these errors the connection stays open. On a full disk, closing it would remove the journal, and with that space
+# one more commit would succeed before the next one fails.
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
-# After these, the file's content is wrong.
+# After these errors the content of the file is wrong.
 _DAMAGES = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -46,7 +47,7 @@ class FileStorage(Storage):
         self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None], thread: Executor
     ) -> None:
         self.location = str(path.absolute())
-        # By whatever links a process names the file: it has one lock, and SQLite's journal is beside the file itself.
+        # Links are resolved: the file has one lock under all names, and SQLite's journal is next to the file itself.
         self._path = Path(os.path.realpath(path))
         self._clock = clock
         self._set_aside = set_aside
@@ -54,12 +55,12 @@ class FileStorage(Storage):
         self._log = logger()
         self._lock: TextIO | None = None
         self._database: sqlite3.Connection | None = None
-        # The device and the number of the file that is open.
+        # The device and the inode of the file that is open.
         self._inode = (0, 0)
         self._is_read = False
 
     async def is_open(self) -> bool:
-        """Return whether the file is open, and was not lost since."""
+        """Return whether the file is open, and is still the one that was opened."""
         return await blocking(self._thread, self._is_open)
 
     async def open(self) -> dict[PollKey, StateRow]:
@@ -90,7 +91,7 @@ class FileStorage(Storage):
         except (sqlite3.Error, ValueError, OSError) as error:
             self._disconnect()
             raise self._unusable(error) from error
-        # Once they were read, the rows in memory are newer than those of any file.
+        # After the first reading, the rows in memory are newer than those of any file.
         is_first, self._is_read = not self._is_read, True
         return rows if is_first else {}
 
@@ -104,7 +105,7 @@ class FileStorage(Storage):
                 self._database.executemany(_DELETE, deleted)
                 self._database.executemany(_WRITE, written)
         except sqlite3.Error as error:
-            # One that was opened as read-only stays so, and the next opening finds whether the file is damaged.
+            # The next attempt opens the file again: it may be writable then, or it is damaged and is replaced.
             if _code(error) not in _PASSING:
                 self._disconnect()
             raise self._unusable(error) from error
@@ -121,7 +122,7 @@ class FileStorage(Storage):
             self._database = None
 
     def _unusable(self, error: Exception) -> StorageError:
-        # Most often the file, or a volume, belongs to another user.
+        # The user's id is named because the usual cause is a file or a volume of another user.
         reason = getattr(error, "strerror", None) or error
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 
@@ -148,6 +149,11 @@ class FileStorage(Storage):
             return self._read()
 
     def _read(self) -> dict[PollKey, StateRow]:
+        """Open the file, or create it; check it, and return its rows.
+
+        Raises:
+            ValueError: it is damaged, or of another version.
+        """
         is_new = not self._path.exists()
         if not is_new and not self._path.stat().st_size:
             raise ValueError("it is empty")
@@ -156,7 +162,7 @@ class FileStorage(Storage):
             try:
                 database.executescript(_CREATE)
             except sqlite3.Error:
-                # Half of a new file would be a damaged one at the next attempt.
+                # The next attempt would take an incomplete new file for a damaged one.
                 self._disconnect()
                 self._path.unlink()
                 raise
@@ -174,7 +180,7 @@ class FileStorage(Storage):
         return from_columns(values for *values, _ in rows)
 
 
-# SQLite keeps no checksums of its content, so each row has one.
+# SQLite stores no checksums of its content, so each row has one.
 _CREATE = f"""
     PRAGMA journal_mode = WAL;
     BEGIN;

@@ -23,7 +23,7 @@ class ShardTakenError(StorageError):
 
 
 class Storage(Protocol):
-    """Keeps the ledger's rows; one call at a time is made. By default it keeps nothing.
+    """Keeps the ledger's rows. The ledger makes one call at a time. The methods that are defined here keep nothing.
 
     Attributes:
         location: where the rows are kept; for logs, without a secret.
@@ -34,7 +34,7 @@ class Storage(Protocol):
     pulse: float = 3600.0
 
     async def is_open(self) -> bool:
-        """Return whether the storage is open, and need not be opened (again).
+        """Return whether the storage is open; if not, or not any more, the ledger opens it.
 
         Raises:
             ShardTakenError: another exporter has the shard.
@@ -43,7 +43,7 @@ class Storage(Protocol):
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Open the storage, which is not open or is lost, and return its rows.
+        """Open the storage, also after it was lost, and return its rows.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -52,8 +52,8 @@ class Storage(Protocol):
         """
         return {}
 
-    async def commit(self, changes: Changes) -> None:  # noqa: ARG002 - see above
-        """Write rows durably, and delete those whose value is None; writing a row again replaces it.
+    async def commit(self, changes: Changes) -> None:  # noqa: ARG002 - keeps nothing
+        """Write rows durably, in place of those with the same key, and delete those whose value is None.
 
         Raises:
             StorageError: not all of the rows were written.
@@ -61,7 +61,7 @@ class Storage(Protocol):
         return
 
     def is_certain(self) -> bool:
-        """Return whether certainly no other exporter counts these rows."""
+        """Return whether it is certain that no other exporter counts these rows."""
         return True
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ from itertools import product
 
 from exporter.collectors import catalogue, discovery
 from exporter.counters.ledger import RETRY_SECONDS, Ledger
-from exporter.counters.rows import lists
+from exporter.counters.rows import packed_lists
 from exporter.counters.storage import Storage
 from exporter.daemon import event_loop
 from exporter.daemon.accounts import Accounts
@@ -163,7 +163,7 @@ class Work:
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
         self.registry.remember(names)
-        for place, packed in lists(rows).items():
+        for place, packed in packed_lists(rows).items():
             self.registry.restore(place, packed)
 
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:

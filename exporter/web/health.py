@@ -57,7 +57,7 @@ def _waits_for(parts: Parts, process: Process) -> str:
     missing = process.unproven if parts.schedule.all_discovered() else "discovery has not ended"
     if missing:
         return _refusal(parts, process.account_up) or missing
-    reason = parts.ledger.withholds()
+    reason = parts.ledger.why_no_counters()
     return f"no counter is served: {reason}" if reason else ""
 
 

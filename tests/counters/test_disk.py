@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from exporter.counters import state_file
-from exporter.counters.rows import lists
+from exporter.counters.rows import packed_lists
 from tests.counters.ledger_driver import LedgerDriver
 from tests.real_parts import find
 from tests.waiting import wait_until
@@ -142,7 +142,7 @@ def test_a_file_that_is_locked_at_the_start_is_read_when_it_is_free(path: Path) 
         assert [driver.poll(count) for count in (50, 55)] == [None, None]
         other.close()
         assert driver.poll(60) == 20
-        assert lists(driver.ledger.remembered()) == {("main", "dns_zone"): b"the new list"}
+        assert packed_lists(driver.ledger.remembered()) == {("main", "dns_zone"): b"the new list"}
         assert driver.asides == []
 
 

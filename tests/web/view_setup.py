@@ -140,7 +140,7 @@ class ViewSetup:
         ledger = own(
             is_alive=lambda: self.is_ledger_alive,
             fault=self.ledger_fault,
-            withholds=str,
+            why_no_counters=str,
             may_serve=self.may_serve,
             platform_time=lambda _: own(offset=None),
         )
