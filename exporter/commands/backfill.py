@@ -29,7 +29,7 @@ from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError
-from exporter.wiring.clients import client_of
+from exporter.wiring.clients import access_of, client_of
 from exporter.wiring.plans import plans_of
 from exporter.wiring.selections import selections_of
 from exporter.wiring.stored_rows import stored_rows
@@ -125,7 +125,7 @@ async def _read(
     async with AsyncExitStack() as opened:
         accounts = []
         for account in settings.accounts:
-            client = client_of(account, Observer(), settings.shard.total)
+            client = client_of(access_of(account, settings.shard.total), Observer())
             opened.push_async_callback(client.aclose)
             accounts.append(AccountCharts(account.name, client, registry, rows))
         await asyncio.gather(*(one.discover(polled) for one in accounts))

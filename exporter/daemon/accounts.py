@@ -11,29 +11,12 @@ from exporter.daemon.machine import Machine
 from exporter.platform.api import sql_over_http
 from exporter.platform.http.client import Observer
 from exporter.polling.pace import Account, Plan
-from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.telemetry import Telemetry
-from exporter.wiring.clients import by_client_name, client_of
+from exporter.wiring.clients import Access, accesses_of, client_of
 
 _IN_DATABASES = ("database", "query")
-# What the settings of an account or a database select; it does not concern their client.
-_SELECTIONS = frozenset(
-    {
-        "dns_zones",
-        "scripts",
-        "shield_zones",
-        "rate_limits",
-        "access_lists",
-        "waf_custom_rules",
-        "images",
-        "searches",
-        "labels",
-        "target_labels",
-        "queries",
-    }
-)
 # An account is up for this many intervals after an authenticated answer: a poll may be late.
 UP_INTERVALS = 1.5
 
@@ -119,23 +102,22 @@ class Accounts:
             ConfigurationError: the environment names a proxy that cannot be used.
         """
         built: dict[str, Account] = {}
-        for name, configured in by_client_name(settings).items():
-            former, of_client = self.entries.get(name), _of_client(configured)
-            is_same = former is not None and former.settings == of_client
-            built[name] = former if former is not None and is_same else self._account(name, of_client, settings)
+        for name, access in accesses_of(settings).items():
+            former = self.entries.get(name)
+            is_equal = former is not None and former.access == access
+            built[name] = former if former is not None and is_equal else self._account(name, access)
         return built
 
-    def _account(self, name: str, own: AccountSettings | DatabaseSettings, settings: Settings) -> Account:
+    def _account(self, name: str, access: Access) -> Account:
         observer = AccountObserver(self.telemetry, name, self.machine.clocks.monotonic)
         client = client_of(
-            own,
+            access,
             self._observers.setdefault(name, observer),
-            settings.shard.total,
             self.machine,
-            platform_time=self.ledger.platform_time(name),
+            platform_time=None if _is_database(name) else self.ledger.platform_time(name),
             parsing=self._parsing,
         )
-        return Account.of(client, own)
+        return Account.of(client, access)
 
     def use(self, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
         """Replace the accounts by these, which were built, and start their series."""
@@ -186,8 +168,3 @@ class Accounts:
 
 def _is_database(name: str) -> bool:
     return name.startswith(DATABASE_PREFIX)
-
-
-def _of_client(configured: AccountSettings | DatabaseSettings) -> AccountSettings | DatabaseSettings:
-    """Return settings without the keys that do not matter to a client."""
-    return configured.model_copy(update=dict.fromkeys(_SELECTIONS & type(configured).model_fields.keys()))

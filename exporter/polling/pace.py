@@ -100,13 +100,13 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Account:
-    """An account or a database that is polled: its client, its pace, and the settings that its client was made of."""
+    """An account or a database that is polled: its client, its pace, and what its client was made of."""
 
     client: Client
     pace: Pace
-    settings: object = None
+    access: object = None
 
     @classmethod
-    def of(cls, client: Client, settings: object = None) -> "Account":
+    def of(cls, client: Client, access: object = None) -> "Account":
         """Return the account with the pace of a client's budget."""
-        return cls(client, Pace(client.rate_limiter.rate), settings)
+        return cls(client, Pace(client.rate_limiter.rate), access)

@@ -4,6 +4,9 @@ import random
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
 
 from exporter.blocking import Executors, one_thread
 from exporter.clock import SYSTEM, Clocks, PlatformTime
@@ -21,12 +24,44 @@ from exporter.validation.configuration_errors import ConfigurationError, Configu
 CONNECT_SHARE = 0.5
 
 
-def by_client_name(settings: Settings) -> dict[str, AccountSettings | DatabaseSettings]:
-    """Return the accounts and databases by name, as `exporter.targets.target.Target.client_name` gives it."""
-    return {
-        **{account.name: account for account in settings.accounts},
-        **{DATABASE_PREFIX + database.name: database for database in settings.databases},
-    }
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How an account or a database is called: those of its settings that concern its client.
+
+    Attributes:
+        base_url: the management API, or a database's endpoint.
+        scheme: how calls are authenticated, as `Credential` names it.
+        key: the key or the token, or the file that contains it.
+        requests_per_second: the budget of this process.
+        max_in_flight: calls at once, of this process.
+        timeout: the time limit of an attempt, in seconds.
+    """
+
+    base_url: str
+    scheme: str
+    key: SecretStr | Path
+    requests_per_second: float
+    max_in_flight: int
+    timeout: float
+
+
+def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Access:
+    """Return how an account or a database is called.
+
+    So many processes share the budget of an account; only one polls a database.
+    """
+    if isinstance(settings, DatabaseSettings):
+        url, scheme, file, shards = settings.url, "bearer", settings.auth_token_file, 1
+    else:
+        url, scheme, file = settings.base_url, settings.auth, settings.api_key_file
+    rate, in_flight = settings.budget.requests_per_second / shards, -(-settings.budget.max_in_flight // shards)
+    return Access(url, scheme, file or settings.credential(), rate, in_flight, settings.timeout)
+
+
+def accesses_of(settings: Settings) -> dict[str, Access]:
+    """Return how each account and database is called, by `exporter.targets.target.Target.client_name`."""
+    accounts = {account.name: access_of(account, settings.shard.total) for account in settings.accounts}
+    return accounts | {DATABASE_PREFIX + database.name: access_of(database, 1) for database in settings.databases}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +82,8 @@ class ClientMachine:
 
 
 def client_of(
-    settings: AccountSettings | DatabaseSettings,
+    access: Access,
     observer: Observer,
-    shards: int,
     machine: ClientMachine = ClientMachine(),
     *,
     platform_time: PlatformTime | None = None,
@@ -58,33 +92,24 @@ def client_of(
     """Create the client of an account or a database.
 
     Args:
-        settings: the account or the database.
+        access: how it is called.
         observer: is notified of every attempt.
-        shards: the number of processes that share the budget of an account; only one polls a database.
         machine: what the client uses of its machine.
-        platform_time: the time of the account's platform; None if it is not known yet. Not used for a database.
+        platform_time: the time of the account's platform; None if it is not known yet.
         parsing: parses long answers, as `Client` describes.
 
     Raises:
         ConfigurationError: the environment names a proxy that cannot be used.
     """
-    clocks = machine.clocks
-    if isinstance(settings, DatabaseSettings):
-        url, scheme, key_file = settings.url, "bearer", settings.auth_token_file
-        shards, platform_time = 1, None
+    clocks, url, seconds = machine.clocks, access.base_url, access.timeout * CONNECT_SHARE
+    if isinstance(access.key, Path):
+        file = KeyFile(access.key, clocks.monotonic, machine.executors("key file"))
+        credential = Credential(access.scheme, file, file.refresh)
     else:
-        url, scheme, key_file = settings.base_url, settings.auth, settings.api_key_file
-    budget = settings.budget
-    in_flight = max(1, -(-budget.max_in_flight // shards))
-    if key_file is not None:
-        file = KeyFile(key_file, clocks.monotonic, machine.executors("key file"))
-        credential = Credential(scheme, file, file.refresh)
-    else:
-        secret = settings.credential().get_secret_value()
-        credential = Credential(scheme, lambda: secret)
-    seconds = settings.timeout * CONNECT_SHARE
+        secret = access.key.get_secret_value()
+        credential = Credential(access.scheme, lambda: secret)
     try:
-        connect = machine.connector(url, in_flight, machine.executors("names"), connect_seconds=seconds)
+        connect = machine.connector(url, access.max_in_flight, machine.executors("names"), connect_seconds=seconds)
         secrets = proxy_secrets(url)
     except ProxyFault as error:
         raise ConfigurationError([ConfigurationFault(str(error))]) from None
@@ -93,13 +118,10 @@ def client_of(
         credential=credential,
         connect=connect,
         rate_limiter=RateLimiter(
-            budget.requests_per_second / shards,
-            in_flight,
-            clocks=clocks,
-            random=machine.random,
+            access.requests_per_second, access.max_in_flight, clocks=clocks, random=machine.random
         ),
         random=machine.random,
-        timeout=settings.timeout,
+        timeout=access.timeout,
         observer=observer,
         clocks=clocks,
         platform_time=platform_time or PlatformTime(clocks),

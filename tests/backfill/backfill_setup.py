@@ -21,7 +21,7 @@ from exporter.sandbox.world import World
 from exporter.settings.service import StateSettings
 from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
-from exporter.wiring.clients import ClientMachine, client_of
+from exporter.wiring.clients import ClientMachine, access_of, client_of
 from exporter.wiring.selections import selections_of
 from exporter.wiring.stored_rows import stored_rows
 from tests.exporter_parts import START, at_once, configuration, sandbox, still
@@ -83,7 +83,7 @@ class BackfillSetup:
         """Return a registry with the account's targets, and the account's client."""
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
         machine = ClientMachine(Clocks(lambda: self.world.clock.now() - self.behind, sleep=at_once))
-        client = client_of(settings.accounts[0], Observer(), 1, machine)
+        client = client_of(access_of(settings.accounts[0], 1), Observer(), machine)
         registry = Registry(Shard())
         registry.configure(selections_of(settings))
         try:

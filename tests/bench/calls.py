@@ -23,7 +23,7 @@ from exporter.platform.api import dns
 from exporter.platform.api.dns import DnsZoneStatistics
 from exporter.settings.account import AccountSettings
 from exporter.telemetry import Telemetry
-from exporter.wiring.clients import client_of
+from exporter.wiring.clients import access_of, client_of
 from tests.bench.nginx_platform import FIRST_ZONE
 from tests.exporter_parts import account_at
 
@@ -37,7 +37,7 @@ async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
     """Call with the exporter's own client, as the daemon creates it."""
     account = account_at(url, budget={"requests_per_second": 100_000, "max_in_flight": in_flight})
     observer = AccountObserver(Telemetry(CollectorRegistry(), "bench"), "bench", time.monotonic)
-    client = client_of(AccountSettings.model_validate(account), observer, 1)
+    client = client_of(access_of(AccountSettings.model_validate(account), 1), observer)
     try:
         yield lambda zone: dns.statistics(client.until(None), zone)
     finally:

@@ -33,7 +33,7 @@ from exporter.web.parts import Parts, Process, Round
 from exporter.web.server import WebServer
 from exporter.web.status import status_of
 from exporter.web.url_fields import Json
-from exporter.wiring.clients import client_of
+from exporter.wiring.clients import access_of, client_of
 from exporter.wiring.plans import plans_of
 from tests.exporter_parts import START, at_once
 from tests.turned_clock import TurnedClock
@@ -189,8 +189,9 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     account = {"name": "main", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [account]})
     work = Work(settings, Shard(), MemoryStorage(), telemetry, machine, process=_unused)
+    access = access_of(settings.accounts[0], 1)
     entries = {
-        name: Account.of(client_of(settings.accounts[0], AccountObserver(telemetry, name, clock), 1, machine))
+        name: Account.of(client_of(access, AccountObserver(telemetry, name, clock), machine))
         for name in accounts or ("main",)
     }
     plans = plans_of(settings)

@@ -28,7 +28,7 @@ from exporter.settings.model import Settings
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.secrets import SecretError
-from exporter.wiring.clients import client_of
+from exporter.wiring.clients import access_of, client_of
 
 Callee = AccountSettings | DatabaseSettings
 
@@ -110,7 +110,7 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
 async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]) -> tuple[Any, list[str]]:
     """Make the call; return JSON, and the statements that failed in an otherwise good answer."""
     # A single call has the whole budget.
-    async with aclosing(client_of(callee, Observer(), 1)) as client:
+    async with aclosing(client_of(access_of(callee, 1), Observer())) as client:
         caller = client.until(time.monotonic() + _MOST_ATTEMPTS * callee.timeout)
         if not statements:
             answer = await caller.call(request)
