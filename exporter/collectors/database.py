@@ -15,7 +15,7 @@ from exporter.platform.api.sql_over_http import Cell, Rows
 from exporter.platform.errors import BadAnswer, Forbidden, NotFound, PlatformError, Rejected, StatementError, WrongShape
 from exporter.platform.operation import Operation
 from exporter.targets.target import Target
-from exporter.validation.section import Conflict, Section, duplicates, expected, refused
+from exporter.validation.section import Conflict, Section, duplicates
 from exporter.validation.types import OptionalInterval, Text, parse_label_name
 
 QUERY_PREFIX = "edge_database_"
@@ -78,9 +78,9 @@ _SHARED = (DURATION, ROWS, INTERVAL)
 def _parse_name(value: str) -> str:
     """Validate a query's name, which becomes a part of a metric's name."""
     if not _NAME.fullmatch(value):
-        raise expected("a name of letters, digits and '_' that does not start with a digit, best in lower case")
+        raise ValueError("expected letters, digits and '_', best in lower case, and no digit at the beginning")
     if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_SHARED)):
-        raise refused(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
+        raise ValueError(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
     return value
 
 
@@ -88,13 +88,13 @@ def _parse_label(value: str) -> str:
     """Validate a label's name, which is also the name of a column."""
     name = parse_label_name(value)
     if name == "database":
-        raise refused("'database' is taken: every query's metric already has that label")
+        raise ValueError("'database' is taken: every query's metric already has that label")
     return name
 
 
 def _parse_sql(value: str) -> str:
     if not value.strip():
-        raise refused("is empty; expected an SQL statement")
+        raise ValueError("is empty; expected an SQL statement")
     return value.strip()
 
 

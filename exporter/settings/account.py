@@ -10,7 +10,7 @@ from exporter.settings.target_labels import MOST_LABELS, Labels, TargetLabelsSet
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.untrusted.regular_file import read_text, unreadable
 from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
-from exporter.validation.section import Conflict, Section, duplicates, refused
+from exporter.validation.section import Conflict, Section, duplicates
 from exporter.validation.types import (
     LARGEST_ID,
     BaseUrl,
@@ -32,14 +32,14 @@ def _read_ids(value: object) -> tuple[int, ...]:
     try:
         lines = read_text(path).split("\n")
     except OSError as error:
-        raise refused(f"{path} {unreadable(error)}") from None
+        raise ValueError(f"{path} {unreadable(error)}") from None
     ids: dict[int, None] = {}
     for number, line in enumerate(lines, start=1):
         text = line.partition("#")[0].strip()
         if text.isascii() and text.isdigit() and 1 <= int(text[:20]) <= LARGEST_ID:
             ids[int(text)] = None
         elif text:
-            raise refused(f"{path}:{number}: found {text[:60]!r}, expected a whole number from 1")
+            raise ValueError(f"{path}:{number}: found {text[:60]!r}, expected a whole number from 1")
     return tuple(ids)
 
 
@@ -140,7 +140,7 @@ class ImageSettings(Section):
 def _parse_auth(value: object) -> object:
     """Refuse a scheme without showing it: it could be a key that was put here by mistake."""
     if value not in ("access_key", "bearer"):
-        raise refused("expected 'access_key' or 'bearer'")
+        raise ValueError("is neither 'access_key' nor 'bearer'")
     return value
 
 

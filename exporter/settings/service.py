@@ -15,7 +15,7 @@ from exporter.platform.http.mask import is_ambiguous
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.secrets import Secret, SecretError, SecretFile, one_of, stored_secret
-from exporter.validation.section import Conflict, Section, expected
+from exporter.validation.section import Conflict, Section
 from exporter.validation.types import (
     FilePath,
     Interval,
@@ -194,7 +194,7 @@ def _parse_index(value: object) -> int | Literal["auto"]:
     if text == "auto":
         return "auto"
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise expected("a whole number from 0 or auto")
+        raise ValueError("expected a whole number from 0 or auto")
     return int(text)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from exporter.collectors.catalogue import families
-from exporter.validation.section import Section, refused
+from exporter.validation.section import Section
 from exporter.validation.types import PatternField, Text, parse_label_name
 
 MOST_LABELS = 8
@@ -27,7 +27,7 @@ def parse_own_label(value: str) -> str:
     """Validate the name of a label that the configuration gives targets."""
     name = parse_label_name(value)
     if name in _ours():
-        raise refused("is a label of the exporter or of its alerts; expected another name")
+        raise ValueError("is a label of the exporter or of its alerts; expected another name")
     return name
 
 

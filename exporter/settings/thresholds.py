@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from exporter.validation.section import Section, expected
+from exporter.validation.section import Section
 from exporter.validation.types import PatternField, Text
 
 # Each shipped alert with a threshold for single targets, and the kind of target it is about; empty: all in accounts.
@@ -26,7 +26,7 @@ ALERTS: Mapping[str, str] = {
 def parse_alert(value: str) -> str:
     """Validate the name of an alert that has a threshold for single targets."""
     if value not in ALERTS:
-        raise expected(f"an alert with a threshold for single targets: {', '.join(ALERTS)}")
+        raise ValueError(f"expected an alert with a threshold for single targets: {', '.join(ALERTS)}")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, SecretStr
 
 from exporter.untrusted.regular_file import read_text, unreadable
-from exporter.validation.section import Conflict, Section, broken, refused
+from exporter.validation.section import Conflict, Section, broken
 from exporter.validation.types import Metavar
 
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
@@ -46,18 +46,18 @@ def _usable(secret: SecretStr) -> SecretStr:
     """Validate a secret that is written in the configuration itself."""
     text = secret.get_secret_value().strip()
     if problem := _problem(text):
-        raise refused(problem)
+        raise ValueError(problem)
     return SecretStr(text)
 
 
 def _usable_file(path: Path) -> Path:
     """Validate the name of a file, which must hold a usable secret. A secret in place of the name is not shown."""
     if not os.path.lexists(path):
-        raise refused("does not exist; the name is not shown, as it could be the secret itself")
+        raise ValueError("does not exist; the name is not shown, as it could be the secret itself")
     try:
         read_secret(path)
     except SecretError as error:
-        raise refused(str(error)) from None
+        raise ValueError(str(error)) from None
     return path
 
 

@@ -25,9 +25,8 @@ T = TypeVar("T")
 # Where a section breaks a rule between its keys, as a path below it, and the message.
 Conflict = tuple[KeyPath, str]
 
-# The types of errors that have their whole message, and of those to which the found value is added.
+# The type of errors that have their whole message.
 _WORDED = "worded"
-_EXPECTED = "expected"
 _LONGEST_SHOWN = 60
 # What pydantic says in the words of Python.
 _STRUCTURES = {
@@ -41,18 +40,11 @@ _PLAIN = {
 }
 
 
-def expected(what: str) -> PydanticCustomError:
-    """Return an error that shows the value and what was expected."""
-    return PydanticCustomError(_EXPECTED, "expected {message}", {"message": what})
-
-
-def refused(message: str) -> PydanticCustomError:
-    """Return an error that does not show the value: it is secret, or would not help."""
-    return PydanticCustomError(_WORDED, "{message}", {"message": message})
-
-
 class Section(BaseModel):
-    """A part of a configuration. A key without a value counts as missing, unless it may be null."""
+    """A part of a configuration. A key without a value counts as missing, unless it may be null.
+
+    Validators of its values raise ValueError. If the message begins with "expected", the fault also shows the value.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -69,11 +61,10 @@ class Section(BaseModel):
         try:
             section = handler(given)
         except ValidationError as error:
-            errors = [_worded(details, cls.model_fields) for details in error.errors(include_url=False)]
+            found = error.errors(include_url=False)
+            errors = [_worded(details["loc"], _message(details, cls.model_fields)) for details in found]
             raise ValidationError.from_exception_data(cls.__name__, errors) from None
-        if conflicts := [
-            InitErrorDetails(type=refused(message), loc=path, input=None) for path, message in section.conflicts()
-        ]:
+        if conflicts := [_worded(path, message) for path, message in section.conflicts()]:
             raise ValidationError.from_exception_data(cls.__name__, conflicts)
         return section
 
@@ -128,14 +119,16 @@ def validated(
     return made
 
 
-def _worded(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> InitErrorDetails:
-    """Return the error of a section with these fields, or of a section in it, with its message."""
-    message = details["msg"] if details["type"] == _WORDED else _message(details, fields)
-    return InitErrorDetails(type=refused(message), loc=details["loc"], input=None)
+def _worded(path: KeyPath, message: str) -> InitErrorDetails:
+    error = PydanticCustomError(_WORDED, "{message}", {"message": message})
+    return InitErrorDetails(type=error, loc=path, input=None)
 
 
 def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
+    """Return the message of an error in a section with these fields, or in a section below it."""
     kind, context, key = details["type"], details.get("ctx", {}), str(details["loc"][0])
+    if kind == _WORDED:
+        return details["msg"]
     if kind == "extra_forbidden":
         return f"unknown key{suggestion(key, fields)}"
     if kind == "missing" and key in fields:
@@ -143,10 +136,11 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         return f"missing; expected {said[:1].lower()}{said[1:]}" if said else "missing"
     if kind == "too_long":
         return f"found {context['actual_length']} items, expected at most {context['max_length']}"
-    if kind == _EXPECTED:
-        what = str(context["message"])
-    else:
-        what = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]
+    if kind == "value_error":
+        # The message of a validator; the value may be a secret, unless the message says what is expected in its place.
+        message = str(context["error"])
+        return f"found {_shown(details)}, {message}" if message.startswith("expected ") else message
+    what = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]
     return f"found {_shown(details)}, expected {what}"
 
 

@@ -9,7 +9,6 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from exporter.untrusted.patterns import Pattern, PatternError
-from exporter.validation.section import expected, refused
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION = re.compile(
@@ -75,10 +74,11 @@ def format_duration(seconds: float) -> str:
 def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
     def validate(value: object) -> float:
         seconds = parse_duration(value) if isinstance(value, str) else value
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool):
-            raise expected("a duration with its unit, such as 30s, 5m or 1h30m")
+        if not isinstance(seconds, int | float):
+            message = "expected a duration with its unit, such as 30s, 5m or 1h30m"
+            raise ValueError(message)  # noqa: TRY004 - the error of pydantic's validators
         if not least <= seconds <= most:
-            raise expected(f"a duration from {format_duration(least)} to {format_duration(most)}")
+            raise ValueError(f"expected a duration from {format_duration(least)} to {format_duration(most)}")
         return float(seconds)
 
     return validate
@@ -89,7 +89,7 @@ def parse_listen(value: object) -> ListenAddress:
     # The zone of an address, as in URLs (`fe80::2%25eth0`) and as elsewhere (`fe80::2%eth0`).
     found = _LISTEN.fullmatch(value.strip().replace("%25", "%", 1)) if isinstance(value, str) else None
     if found is None or int(found["port"]) > _HIGHEST_PORT:
-        raise expected(f"host:port, [::1]:9877 or :9877, with a port up to {_HIGHEST_PORT}")
+        raise ValueError(f"expected host:port, [::1]:9877 or :9877, with a port up to {_HIGHEST_PORT}")
     return ListenAddress(found["ipv6"] or found["host"], int(found["port"]))
 
 
@@ -101,7 +101,7 @@ def parse_url(value: str, schemes: Collection[str], example: str) -> str:
     found = _URL.fullmatch(value.strip())
     if found is None or found["scheme"].lower() not in schemes or not 1 <= int(found["port"] or 1) <= _HIGHEST_PORT:
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
-        raise refused(f"is not a URL with {beginnings} and without a user, a query or a fragment, such as {example}")
+        raise ValueError(f"is not a URL with {beginnings} and without a user, a query or a fragment, such as {example}")
     return found.string.rstrip("/")
 
 
@@ -113,29 +113,29 @@ def parse_text(value: str) -> str:
     """Validate text of one line and return it without white space around it."""
     text = value.strip()
     if not text:
-        raise refused("is empty; expected text")
+        raise ValueError("is empty; expected text")
     if _CONTROL.search(text):
-        raise refused("contains a line break or another control character; expected text of one line")
+        raise ValueError("contains a line break or another control character; expected text of one line")
     return text
 
 
 def parse_label_name(value: str) -> str:
     """Validate the name of a label."""
     if not _LABEL_NAME.fullmatch(value):
-        raise expected("a label name of letters, digits and '_' that does not start with a digit")
+        raise ValueError("expected a label name of letters, digits and '_' that does not start with a digit")
     if value.startswith("__"):
-        raise refused(f"'{value}' starts with '__', which Prometheus reserves")
+        raise ValueError(f"'{value}' starts with '__', which Prometheus reserves")
     return value
 
 
 def parse_pattern(value: object) -> Pattern:
     """Validate a regular expression."""
     if not isinstance(value, str) or not value:
-        raise expected("a regular expression")
+        raise ValueError("expected a regular expression")
     try:
         return Pattern(value)
     except PatternError as error:
-        raise expected(f"a regular expression ({error})") from None
+        raise ValueError(f"expected a regular expression ({error})") from None
 
 
 def parse_path(value: object) -> Path:
@@ -143,14 +143,14 @@ def parse_path(value: object) -> Path:
     if isinstance(value, Path):
         return value
     if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise expected("the name of a file")
+        raise ValueError("expected the name of a file")
     return Path(value)
 
 
 def parse_route_prefix(value: str) -> str:
     """Validate a path that starts with a slash, and return it without one at its end, except for `/` itself."""
     if not _PREFIX.fullmatch(value) or "//" in value or "/." in value:
-        raise expected("a path such as / or /edge")
+        raise ValueError("expected a path such as / or /edge")
     return value.rstrip("/") or "/"
 
 

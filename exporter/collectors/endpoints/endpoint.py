@@ -13,7 +13,7 @@ from exporter.collectors.endpoints.expression import Expression, ExpressionError
 from exporter.collectors.endpoints.path import Path, parse_path
 from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.http.mask import is_secret_name
-from exporter.validation.section import Conflict, Section, broken, duplicates, expected, refused
+from exporter.validation.section import Conflict, Section, broken, duplicates
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 ACCOUNT_KIND = "account"
@@ -51,11 +51,11 @@ def _parse_expression(value: object) -> Expression:
     if isinstance(value, Expression):
         return value
     if not isinstance(value, str) or not value.strip():
-        raise expected("a JMESPath expression such as Totals.Bandwidth")
+        raise ValueError("expected a JMESPath expression such as Totals.Bandwidth")
     try:
         return compile_expression(value.strip())
     except ExpressionError as error:
-        raise expected(f"a JMESPath expression ({error})") from None
+        raise ValueError(f"expected a JMESPath expression ({error})") from None
 
 
 def _secret_in(expression: Expression) -> str:
@@ -67,47 +67,47 @@ def _secret_in(expression: Expression) -> str:
 def _parse_label_expression(value: object) -> Expression:
     expression = _parse_expression(value)
     if problem := _secret_in(expression):
-        raise refused(problem)
+        raise ValueError(problem)
     return expression
 
 
 def _parse_path(value: object) -> Path:
     if not isinstance(value, Path | str) or (isinstance(value, str) and not value.strip()):
-        raise expected("a path such as /pullzone/{id}")
+        raise ValueError("expected a path such as /pullzone/{id}")
     return value if isinstance(value, Path) else parse_path(value.strip())
 
 
 def _parse_name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise expected("a name of small letters, digits and '_' that starts with a letter")
+        raise ValueError("expected a name of small letters, digits and '_' that starts with a letter")
     if value in _TAKEN_NAMES:
-        raise refused(f"'{value}' is taken: the exporter has a collector or an operation of that name")
+        raise ValueError(f"'{value}' is taken: the exporter has a collector or an operation of that name")
     return value
 
 
 def _parse_metric_name(value: str) -> str:
     if not _METRIC_NAME.fullmatch(value):
-        raise expected("a metric name of letters, digits, '_' and ':' that does not start with a digit")
+        raise ValueError("expected a metric name of letters, digits, '_' and ':' that does not start with a digit")
     if value.startswith("__") or value.endswith(_RESERVED_ENDS):
-        raise refused(f"'{value[:60]}' is reserved: names begin with no '__' and end with no _bucket or _created")
+        raise ValueError(f"'{value[:60]}' is reserved: names begin with no '__' and end with no _bucket or _created")
     if len(value) > LONGEST_METRIC_NAME:
-        raise refused(f"'{value[:60]}…' has {len(value)} characters, expected at most {LONGEST_METRIC_NAME}")
+        raise ValueError(f"'{value[:60]}…' has {len(value)} characters, expected at most {LONGEST_METRIC_NAME}")
     return value
 
 
 def _parse_label(value: str) -> str:
     name = parse_label_name(value)
     if name in _TAKEN_LABELS:
-        raise refused(f"'{name}' is taken: the series already have that label, or Prometheus uses it")
+        raise ValueError(f"'{name}' is taken: the series already have that label, or Prometheus uses it")
     if is_secret_name(name):
-        raise refused(f"'{name}' is named like a secret, which cannot be a label")
+        raise ValueError(f"'{name}' is named like a secret, which cannot be a label")
     return name
 
 
 def _parse_id(value: str) -> str:
     text = parse_text(value)
     if len(text) > LONGEST_ID or text in (".", ".."):
-        raise expected(f"an id of at most {LONGEST_ID} characters")
+        raise ValueError(f"expected an id of at most {LONGEST_ID} characters")
     return text
 
 

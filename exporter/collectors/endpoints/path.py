@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from urllib.parse import unquote
 
 from exporter.platform.operation import Scalar
-from exporter.validation.section import refused
 
 LONGEST_PATH = 2000
 MOST_DAYS_AGO = 3660
@@ -58,19 +57,19 @@ def parse_path(text: str) -> Path:
         PydanticCustomError: it leads to another address, or has an unknown placeholder.
     """
     if "://" in text.partition("?")[0] or text.startswith("//"):
-        raise refused("names a host; expected a path on the account's base_url, such as /pullzone/{id}")
+        raise ValueError("names a host; expected a path on the account's base_url, such as /pullzone/{id}")
     if not text.startswith("/"):
-        raise refused("does not start with '/'; expected a path such as /pullzone/{id}")
+        raise ValueError("does not start with '/'; expected a path such as /pullzone/{id}")
     if len(text) > LONGEST_PATH or _NOT_IN_A_PATH.search(text):
-        raise refused("contains blanks, '\\', '#' or control characters, or is too long")
+        raise ValueError("contains blanks, '\\', '#' or control characters, or is too long")
     if any(unquote(segment) in _DOTS for segment in text.partition("?")[0].split("/")):
-        raise refused("contains '.' or '..', which leads to another path")
+        raise ValueError("contains '.' or '..', which leads to another path")
     left = _PLACEHOLDER.sub("", text)
     if "{" in left or "}" in left:
-        raise refused("contains an unknown placeholder; expected {id}, {today} or {days_ago:30}")
+        raise ValueError("contains an unknown placeholder; expected {id}, {today} or {days_ago:30}")
     days = tuple(dict.fromkeys(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2]))
     if any(number > MOST_DAYS_AGO for number in days):
-        raise refused(f"goes back more than {MOST_DAYS_AGO} days")
+        raise ValueError(f"goes back more than {MOST_DAYS_AGO} days")
     return Path(text, _PLACEHOLDER.sub(_field, text), "{id}" in text, "{today}" in text, days)
 
 

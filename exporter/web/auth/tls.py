@@ -13,7 +13,7 @@ from pydantic import AfterValidator, SecretStr
 
 from exporter.log import logger
 from exporter.untrusted.regular_file import Stamp, read_regular, stamp, unreadable
-from exporter.validation.section import Conflict, Section, expected
+from exporter.validation.section import Conflict, Section
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 # The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
@@ -44,7 +44,7 @@ class TlsFileError(Exception):
 
 def _openssl_name(cipher: str) -> str:
     if cipher not in _CIPHERS:
-        raise expected("the name of a cipher suite such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
+        raise ValueError("expected the name of a cipher suite such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
     return _CIPHERS[cipher]
 
 

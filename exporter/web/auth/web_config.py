@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from exporter.validation.section import Conflict, Section, refused, validated
+from exporter.validation.section import Conflict, Section, validated
 from exporter.validation.yaml_file import read_marked
 from exporter.web.auth.tls import TlsFileError, TlsSettings, server_context
 
@@ -28,7 +28,7 @@ _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
 
 def _check_hash(secret: SecretStr) -> SecretStr:
     if not _BCRYPT.fullmatch(secret.get_secret_value()):
-        raise refused("is not a bcrypt hash of a cost from 4 to 18, such as 'htpasswd -nBC 10' prints")
+        raise ValueError("is not a bcrypt hash of a cost from 4 to 18, such as 'htpasswd -nBC 10' prints")
     return secret
 
 
