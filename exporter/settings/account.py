@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from exporter.collectors.database import SqlQuery
 from exporter.settings.target_labels import MOST_LABELS, Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.untrusted.regular_file import read_text, unreadable
-from exporter.validation.secrets import Secret, SecretFile, one_of, stored_secret
+from exporter.validation.secrets import Secret, SecretFile, one_of
 from exporter.validation.section import Conflict, Section, duplicates
 from exporter.validation.types import (
     LARGEST_ID,
@@ -173,10 +173,6 @@ class AccountSettings(Section):
         default=(), description="Search texts; the number of results of each is a metric."
     )
 
-    def credential(self) -> SecretStr:
-        """Return the current key; raises SecretError if its file cannot be used."""
-        return stored_secret(self.api_key, self.api_key_file)
-
     def conflicts(self) -> Iterator[Conflict]:
         """Require one credential, and refuse a database's name, targets that are named twice, and too many labels."""
         yield from one_of(self, "api_key", "api_key_file")
@@ -210,10 +206,6 @@ class DatabaseSettings(Section):
     budget: BudgetSettings = BudgetSettings()
     timeout: Timeout = Field(default=10.0, description="The time limit of a whole attempt.")
     queries: tuple[SqlQuery, ...] = ()
-
-    def credential(self) -> SecretStr:
-        """Return the current access token; raises SecretError if its file cannot be used."""
-        return stored_secret(self.auth_token, self.auth_token_file)
 
     def conflicts(self) -> Iterator[Conflict]:
         """Require one credential."""

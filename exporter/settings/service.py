@@ -14,7 +14,7 @@ from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.platform.http.mask import is_ambiguous
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import KeyPath
-from exporter.validation.secrets import Secret, SecretError, SecretFile, one_of, stored_secret
+from exporter.validation.secrets import Secret, SecretError, SecretFile, one_of, read_secret
 from exporter.validation.section import Conflict, Section
 from exporter.validation.types import (
     FilePath,
@@ -174,7 +174,8 @@ class StateSettings(Section):
 
     def address(self) -> str:
         """Return the current address of the database, with its password; raises SecretError if it is not usable."""
-        address = stored_secret(self.url, self.url_file).get_secret_value()
+        secret = self.url if self.url_file is None else read_secret(self.url_file)
+        address = "" if secret is None else secret.get_secret_value()
         if problem := _address_problem(address):
             raise SecretError(problem if self.url_file is None else f"{self.url_file} {problem}")
         return address

@@ -61,13 +61,6 @@ def _usable_file(path: Path) -> Path:
     return path
 
 
-def stored_secret(secret: SecretStr | None, file: Path | None) -> SecretStr:
-    """Return the secret, or the content of its file; validation made sure that one of them is set."""
-    if file is not None:
-        return read_secret(file)
-    return secret if secret is not None else SecretStr("")
-
-
 def one_of(section: Section, key: str, file_key: str, *, needed: bool = True) -> Iterator[Conflict]:
     """Refuse a secret together with its file and, if one of them is needed, neither."""
     lacks, lacks_file = (getattr(section, name) is None for name in (key, file_key))

@@ -16,10 +16,10 @@ from exporter.platform.http.connector import Connector, connector, proxy_secrets
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.settings.account import AccountSettings, DatabaseSettings
-from exporter.settings.key_file import KeyFile
 from exporter.settings.model import Settings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
+from exporter.wiring.key_file import KeyFile
 
 CONNECT_SHARE = 0.5
 
@@ -51,11 +51,11 @@ def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Acce
     So many processes share the budget of an account; only one polls a database.
     """
     if isinstance(settings, DatabaseSettings):
-        url, scheme, file, shards = settings.url, "bearer", settings.auth_token_file, 1
+        url, scheme, key, shards = settings.url, "bearer", settings.auth_token_file or settings.auth_token, 1
     else:
-        url, scheme, file = settings.base_url, settings.auth, settings.api_key_file
+        url, scheme, key = settings.base_url, settings.auth, settings.api_key_file or settings.api_key
     rate, in_flight = settings.budget.requests_per_second / shards, -(-settings.budget.max_in_flight // shards)
-    return Access(url, scheme, file or settings.credential(), rate, in_flight, settings.timeout)
+    return Access(url, scheme, key or SecretStr(""), rate, in_flight, settings.timeout)
 
 
 def accesses_of(settings: Settings) -> dict[str, Access]:

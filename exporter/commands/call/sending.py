@@ -27,7 +27,6 @@ from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError
-from exporter.validation.secrets import SecretError
 from exporter.wiring.clients import access_of, client_of
 
 Callee = AccountSettings | DatabaseSettings
@@ -69,15 +68,12 @@ def call(
             what = f"{operation.name} on {called.name} changes something on the platform: {operation.help}"
             body = _as_text(request.body)
             complain(f"{what}\n  {operation.method} {address}\n  {body}\nNothing was sent: --yes sends it.", MISUSE)
-        secrets = [str(values[one.name]) for one in operation.parameters if one.secret]
         try:
-            secrets.append(called.credential().get_secret_value())
-            value, faults = asyncio.run(_send(called, request, statements))
-        except SecretError as error:
-            complain(f"the key cannot be read: {error}", _NOT_AUTHORISED)
+            value, faults, key = asyncio.run(_send(called, request, statements))
         except PlatformError as error:
             complain(str(error), exit_code(error))
-    click.echo(_as_text(value, secrets))
+    secrets = [str(values[one.name]) for one in operation.parameters if one.secret]
+    click.echo(_as_text(value, (*secrets, key)))
     if faults:
         complain("\n".join(faults), FAULT)
 
@@ -107,23 +103,24 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
     return found[0]
 
 
-async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]) -> tuple[Any, list[str]]:
-    """Make the call; return JSON, and the statements that failed in an otherwise good answer."""
+async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]) -> tuple[Any, list[str], str]:
+    """Make the call; return JSON, the statements that failed in an otherwise good answer, and the key that was sent."""
     # A single call has the whole budget.
     async with aclosing(client_of(access_of(callee, 1), Observer())) as client:
+        key, *_ = await client.credential.header()
         caller = client.until(time.monotonic() + _MOST_ATTEMPTS * callee.timeout)
         if not statements:
             answer = await caller.call(request)
             if answer.value is None:
                 raise errors.NotFound("the platform answered 404: it has none, or there is no such id", status=404)
-            return json.loads(answer.raw.decode("utf-8", "replace")), []
+            return json.loads(answer.raw.decode("utf-8", "replace")), [], key
         outcomes = (await sql_over_http.execute(caller, statements, writes=request.operation.writes)).value
     failed = [
         f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
         for number, outcome in enumerate(outcomes, start=1)
         if isinstance(outcome, errors.StatementError)
     ]
-    return [_plain(outcome) for outcome in outcomes], failed
+    return [_plain(outcome) for outcome in outcomes], failed, key
 
 
 def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:

@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from exporter.blocking import one_thread
 from exporter.platform.errors import CredentialError
 from exporter.platform.http.credential import Credential
-from exporter.settings import key_file
-from exporter.settings.key_file import CHECK_SECONDS, PATIENCE, KeyFile
+from exporter.wiring import key_file
+from exporter.wiring.key_file import CHECK_SECONDS, PATIENCE, KeyFile
 from tests.turned_clock import TurnedClock
 from tests.waiting import until
 
@@ -23,7 +23,7 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     key = KeyFile(path, clock, one_thread("key file"))
     await key.refresh()
     assert key() == "old"
-    path.write_text("another\n")
+    path.write_text("\ufeff another\r\n", encoding="utf-8")
     await key.refresh()
     assert key() == "old", "it was looked at a moment ago"
     clock.now += CHECK_SECONDS
