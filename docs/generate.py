@@ -28,7 +28,7 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.call.subcommands import CALLABLE
 from exporter.commands.metrics import as_markdown
 from exporter.platform.api.operations import OPERATIONS
-from exporter.settings.flags import ACCOUNT_VARIABLES, CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag, flags
+from exporter.settings.flags import CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_ACCOUNT, Flag, flags, variables
 from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.section import Section
@@ -96,8 +96,8 @@ def configuration() -> str:
         "Durations are written `30s`, `5m`, `1h30m` or `1d`. Patterns are regular expressions.",
     ]
     places = {flag.path: flag for flag in flags()}
-    variables: dict[tuple[str, ...], str] = {
-        (str(path[0]), str(path[-1])): name for name, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()
+    named: dict[tuple[str, ...], str] = {
+        (str(path[0]), str(path[-1])): name for name, path in (variables() | DATABASE_VARIABLES).items()
     }
     for key, field in Settings.model_fields.items():
         try:
@@ -110,7 +110,7 @@ def configuration() -> str:
             lines += ["This key is a list; each entry has these keys:", ""]
         lines += ["| key | default | flag, variable | meaning |", "|---|---|---|---|"]
         lines += [
-            f"| `{'.'.join(path)}` | {_default(leaf, places.get(path))} | {_given_by(path, places, variables)} | "
+            f"| `{'.'.join(path)}` | {_default(leaf, places.get(path))} | {_given_by(path, places, named)} | "
             f"{_cell(leaf.description or '')} |"
             for path, leaf in _leaves(section, (key,))
         ]
@@ -151,11 +151,11 @@ def _default(field: FieldInfo, flag: Flag | None) -> str:
     return f"`{json.dumps(value) if value in ('', ()) else value}`"
 
 
-def _given_by(path: tuple[str, ...], places: Mapping[KeyPath, Flag], variables: Mapping[tuple[str, ...], str]) -> str:
+def _given_by(path: tuple[str, ...], places: Mapping[KeyPath, Flag], named: Mapping[tuple[str, ...], str]) -> str:
     flag = places.get(path) or places.get((*FIRST_ACCOUNT, *path[1:]))
     if flag is not None:
         return f"`{flag.name}`<br>`{flag.variable}`"
-    return f"`{variables[path]}`" if path in variables else ""
+    return f"`{named[path]}`" if path in named else ""
 
 
 def _cell(text: str) -> str:

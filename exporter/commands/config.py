@@ -5,7 +5,7 @@ In: flags, environment and file. Out: a line for each setting, or JSON; secrets 
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -17,12 +17,9 @@ from exporter.commands.output.printing import echo
 from exporter.platform.http.mask import MASK
 from exporter.settings.loading import load
 from exporter.untrusted.patterns import Pattern
-from exporter.validation.configuration_errors import KeyPath, written
-from exporter.validation.section import Section
+from exporter.validation.configuration_errors import written
+from exporter.validation.section import leaves
 from exporter.validation.types import Metavar, format_duration
-
-# A value of the settings: its path, the value, and its origin.
-Value = tuple[KeyPath, object, str]
 
 
 @click.group("config")
@@ -39,25 +36,13 @@ def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
     Secrets are masked. Files that the configuration names are opened only to validate it.
     """
     settings = load(config, flags, os.environ)
-    values = list(_values(settings, (), settings.origin))
+    values = [(path, _plain(value, field), settings.origin(path)) for path, field, value in leaves(settings)]
     if form == "json":
         found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
         echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         for path, value, origin in values:
             echo(f"{written(path)}: {json.dumps(value, ensure_ascii=False)}  # {origin}")
-
-
-def _values(section: Section, path: KeyPath, origin: Callable[[KeyPath], str]) -> Iterator[Value]:
-    for key, field in type(section).model_fields.items():
-        value, place = getattr(section, key), (*path, key)
-        if isinstance(value, Section):
-            yield from _values(value, place, origin)
-        elif isinstance(value, tuple) and value and isinstance(value[0], Section):
-            for number, item in enumerate(value):
-                yield from _values(item, (*place, number), origin)
-        else:
-            yield place, _plain(value, field), origin(place)
 
 
 def _plain(value: object, field: FieldInfo) -> object:

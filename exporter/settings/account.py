@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from exporter.collectors.database import SqlQuery
-from exporter.settings.target_labels import MOST_LABELS, Labels, TargetLabelsSettings
+from exporter.settings.target_labels import Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.untrusted.regular_file import read_text, unreadable
 from exporter.validation.secrets import Secret, SecretFile, one_of
@@ -174,13 +174,10 @@ class AccountSettings(Section):
     )
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one credential, and refuse a database's name, targets that are named twice, and too many labels."""
+        """Require one credential, and refuse a database's name and targets that are named twice."""
         yield from one_of(self, "api_key", "api_key_file")
         if self.name.startswith(DATABASE_PREFIX):
             yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"
-        names = set(self.labels).union(*(one.labels for one in self.target_labels))
-        if len(names) > MOST_LABELS:
-            yield ("labels",), f"found {len(names)} names with those of target_labels, expected at most {MOST_LABELS}"
         images = [f"{image.registry_id}/{image.namespace}/{image.name}" for image in self.images]
         yield from duplicates((("images", place), image) for place, image in enumerate(images))
         for key in ("rate_limits", "access_lists", "waf_custom_rules"):

@@ -1,6 +1,5 @@
 """Lists every value that a flag and an environment variable can set."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args, get_origin
@@ -11,7 +10,7 @@ from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.secrets import Secret
-from exporter.validation.section import Section
+from exporter.validation.section import leaves
 from exporter.validation.types import Metavar, format_duration
 
 PREFIX = "EDGE_EXPORTER_"
@@ -25,11 +24,7 @@ def variable_of(*path: str | int) -> str:
 
 
 CONFIG_VARIABLE = variable_of("config")
-# The variables of the first account.
-ACCOUNT_VARIABLES: dict[str, KeyPath] = {
-    variable_of(key): (*FIRST_ACCOUNT, key) for key in ("base_url", "api_key", "api_key_file", "auth")
-}
-# Those that the platform sets for an attached database.
+# Variables that the platform sets for an attached database.
 DATABASE_VARIABLES: dict[str, KeyPath] = {
     "PLATFORM_DATABASE_URL": (*FIRST_DATABASE, "url"),
     "PLATFORM_DATABASE_AUTH_TOKEN": (*FIRST_DATABASE, "auth_token"),
@@ -82,19 +77,14 @@ def flags() -> tuple[Flag, ...]:
     )
     return tuple(
         _flag(path, field, default)
-        for path, field, default in (*of_account, *_leaves(Settings.model_construct(), ()))
+        for path, field, default in (*of_account, *leaves(Settings.model_construct()))
         if get_origin(field.annotation) is not tuple and field.annotation != Secret
     )
 
 
-def _leaves(section: Section, path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
-    """Return the place of every field below a section, and its default; a list of sections is one field."""
-    for key, field in type(section).model_fields.items():
-        value = getattr(section, key)
-        if isinstance(value, Section):
-            yield from _leaves(value, (*path, key))
-        else:
-            yield (*path, key), field, value
+def variables() -> dict[str, KeyPath]:
+    """Return what each variable sets: the values of the flags, and the key of the first account, which has no flag."""
+    return {**{flag.variable: flag.path for flag in flags()}, variable_of("api_key"): (*FIRST_ACCOUNT, "api_key")}
 
 
 def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:

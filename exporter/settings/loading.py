@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from exporter.settings.flags import (
-    ACCOUNT_VARIABLES,
     CONFIG_VARIABLE,
     DATABASE_VARIABLES,
     FALLBACK_VARIABLES,
     PREFIX,
+    variables,
 )
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings, with_single_items
@@ -52,13 +52,12 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
     file = MarkedFile() if path is None else read_marked(path)
     data = with_single_items(file.data)
     present = {name: text for name, text in environ.items() if text.strip()}
-    known = every_flag()
-    variables = {flag.variable: flag.path for flag in known} | ACCOUNT_VARIABLES
+    known = variables()
     fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(data, path)}
-    given = _given(present, fallbacks | variables) | _given(flags or {}, {flag.name: flag.path for flag in known})
-    faults = [*_unknown(present, variables), *_of_several(data.get("accounts"), given)]
+    given = _given(present, fallbacks | known) | _given(flags or {}, {flag.name: flag.path for flag in every_flag()})
+    faults = [*_unknown(present, known), *_of_several(data.get("accounts"), given)]
     places = {**file.places, **{path: place for path, (_, place) in given.items()}}
-    settable = {path: Place(name) for name, path in (ACCOUNT_VARIABLES | DATABASE_VARIABLES).items()}
+    settable = {path: Place(name) for name, path in (known | DATABASE_VARIABLES).items()}
     file = replace(file, places=places, settable=settable)
     # What is no section in the file is a fault of the file, which a flag or a variable does not hide.
     above = {path: value for path, (value, _) in given.items() if isinstance(_found(data, path[:-1]), Mapping | None)}
@@ -93,9 +92,9 @@ def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
     return given
 
 
-def _unknown(variables: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterator[ConfigurationFault]:
+def _unknown(present: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterator[ConfigurationFault]:
     """Yield a fault for each variable that is meant for the exporter and does not exist."""
-    for name in variables.keys() - known.keys() - {CONFIG_VARIABLE}:
+    for name in present.keys() - known.keys() - {CONFIG_VARIABLE}:
         if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
             # All variables have the prefix in common.
             near = suggestion(name, (*known, CONFIG_VARIABLE), similarity=0.8)

@@ -10,7 +10,6 @@ from exporter.collectors.catalogue import families
 from exporter.validation.section import Section
 from exporter.validation.types import PatternField, Text, parse_label_name
 
-MOST_LABELS = 8
 # The labels of Prometheus, of the shipped rules, and of the exporter's own metrics.
 _OTHERS = (
     "alert alertname alertstate area cause code collector family fault field instance job le limit name operation "
@@ -31,7 +30,7 @@ def parse_own_label(value: str) -> str:
     return name
 
 
-Labels = Mapping[Annotated[str, AfterValidator(parse_own_label)], Text]
+Labels = Annotated[Mapping[Annotated[str, AfterValidator(parse_own_label)], Text], Field(max_length=8)]
 
 
 class TargetLabelsSettings(Section):

@@ -74,6 +74,19 @@ class Section(BaseModel):
         return field is None or NoneType in get_args(field.annotation)
 
 
+def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
+    """Yield the values in a section and in the sections below it, each with its path and its field."""
+    for key, field in type(section).model_fields.items():
+        value, place = getattr(section, key), (*path, key)
+        if isinstance(value, Section):
+            yield from leaves(value, place)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Section):
+            for number, item in enumerate(value):
+                yield from leaves(item, (*place, number))
+        else:
+            yield place, field, value
+
+
 def broken(*rules: tuple[object, str, str]) -> Iterator[Conflict]:
     """Yield a conflict for each rule that is broken; a rule is whether it is broken, the key, and the message."""
     return (((key,), message) for is_broken, key, message in rules if is_broken)
@@ -135,7 +148,7 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         said = (fields[key].description or "").rstrip(".")
         return f"missing; expected {said[:1].lower()}{said[1:]}" if said else "missing"
     if kind == "too_long":
-        return f"found {context['actual_length']} items, expected at most {context['max_length']}"
+        return f"found too many items, expected at most {context['max_length']}"
     if kind == "value_error":
         # The message of a validator; the value may be a secret, unless the message says what is expected in its place.
         message = str(context["error"])

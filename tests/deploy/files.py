@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from exporter.settings.flags import ACCOUNT_VARIABLES, CONFIG_VARIABLE, flags
+from exporter.settings.flags import CONFIG_VARIABLE, variables
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from tests.real_parts import PARTS, find
@@ -41,7 +41,7 @@ def document(path: Path) -> Document:
 
 def known_variables() -> frozenset[str]:
     """Return every environment variable of the exporter."""
-    return frozenset({flag.variable for flag in flags()} | set(ACCOUNT_VARIABLES) | {CONFIG_VARIABLE})
+    return frozenset({*variables(), CONFIG_VARIABLE})
 
 
 def named_variables(text: str) -> set[str]:

@@ -42,7 +42,7 @@ def test_what_no_line_of_a_table_holds(tmp_path: Path) -> None:
     assert key is not None and key.get_secret_value() == "hunter2"  # noqa: PT018 - the second needs the first
     endpoints = ", ".join(f"{{name: e{n}, path: /a, metrics: [{{name: m{n}, value: a}}]}}" for n in range(5001))
     found = refusal(tmp_path, f"{ACCOUNT}endpoints: [{endpoints}]\n")
-    assert found == ["config.yml:5: endpoints: found 5001 items, expected at most 5000"]
+    assert found == ["config.yml:5: endpoints: found too many items, expected at most 5000"]
 
 
 @pytest.mark.parametrize(
