@@ -32,7 +32,7 @@ from exporter.validation.configuration_errors import ConfigurationError
 from exporter.wiring.clients import access_of, client_of
 from exporter.wiring.plans import plans_of
 from exporter.wiring.selections import selections_of
-from exporter.wiring.stored_rows import stored_rows
+from exporter.wiring.state_storage import stored_rows
 
 DEFAULT_DAYS = 30
 _LABEL = re.compile(r"(?!__)([a-zA-Z_][a-zA-Z0-9_]*)=(.*)", re.DOTALL)
@@ -121,7 +121,7 @@ async def _read(
     # All shards keep their rows in one database; a state file has those of its own shard.
     registry = Registry(Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname()))
     registry.configure(selections_of(settings))
-    rows = stored_rows(settings.state, [one.name for one in charts])
+    rows = await stored_rows(settings.state, [one.name for one in charts])
     async with AsyncExitStack() as opened:
         accounts = []
         for account in settings.accounts:

@@ -153,6 +153,20 @@ class PostgresStorage(Storage):
             ((is_own,),) = await session.ask(_WRITE, {**self._own(), **values, **gone, "session": session.token})
             self._check(session, is_own=is_own)
 
+    async def read(self, collectors: Collection[str]) -> dict[PollKey, StateRow]:
+        """Return the rows of some collectors, of all shards; exporters may be writing them.
+
+        Raises:
+            StorageError: the database cannot be used now.
+        """
+        session = await Session.begin(self._url(), self._lease, self._clock)
+        try:
+            ((has_table, _),) = await session.ask(_HAS_TABLE)
+            wanted = {"installation": self._installation, "collectors": list(collectors)}
+            return from_columns(await session.ask(_ROWS_OF, wanted)) if has_table else {}
+        finally:
+            session.end()
+
     async def check(self) -> None:
         """Find out whether the database can be used, without changing anything; raises StorageError if it cannot."""
         session = await Session.begin(self._url(), self._lease, self._clock)
@@ -270,6 +284,10 @@ _LOCK = """
 _ROWS = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s AND (shard = %(index)s OR shards <> %(total)s OR kind = 'account')
+"""
+_ROWS_OF = """
+    SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
+    WHERE installation = %(installation)s AND collector = ANY(%(collectors)s)
 """
 # A row that another shard counts is neither written nor deleted. The rows are in the order of their keys, so that
 # exporters lock shared rows in the same order, which prevents deadlocks.

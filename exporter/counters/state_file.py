@@ -4,12 +4,13 @@ import fcntl
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
+from urllib.parse import quote
 
 import msgspec
 
@@ -21,6 +22,7 @@ from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 4
 BUSY_SECONDS = 2.0
+_READING_SECONDS = 10.0
 # Files that SQLite keeps next to the database: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
 # After these errors the connection stays open. On a full disk, closing it would remove the journal, and with that space
@@ -198,6 +200,21 @@ _WRITE = """
     SET name = excluded.name, success = excluded.success, data = excluded.data, checksum = excluded.checksum
 """
 _DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND id = ?"
+
+
+def rows_of(path: Path, collectors: Collection[str]) -> dict[PollKey, StateRow]:
+    """Return the rows of some collectors in a state file, which a running exporter may be writing.
+
+    Raises:
+        StorageError: it cannot be read.
+    """
+    wanted = f"{_ROWS} WHERE collector IN ({', '.join('?' * len(collectors))})"
+    try:
+        address = f"file:{quote(str(path.absolute()))}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=_READING_SECONDS)) as database:
+            return from_columns(values for *values, _ in database.execute(wanted, tuple(collectors)))
+    except sqlite3.Error as error:
+        raise StorageError(f"{path} cannot be read: {error}") from error
 
 
 def _checksum(values: object) -> int:

@@ -1,16 +1,18 @@
 """Creates the storage of the state from its settings."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING
 
 from exporter.clock import Clocks
-from exporter.counters.state_file import FileStorage
+from exporter.counters.rows import StateRow
+from exporter.counters.state_file import FileStorage, rows_of
 from exporter.counters.storage import MemoryStorage, Storage, StorageError
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
+from exporter.targets.target import PollKey
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.validation.secrets import SecretError
 
@@ -41,13 +43,29 @@ def own_storage(
 
 def postgres_storage(settings: Settings) -> "PostgresStorage":
     """Create the storage in a state database."""
+    own, total = settings.own_shard(), settings.shard.total
+    return _database(settings.state, total, range(total) if own is None or own.index is None else (own.index,))
+
+
+def _database(state: StateSettings, total: int = 1, wanted: Collection[int] = ()) -> "PostgresStorage":
     # Imported here because it is an optional extra; the settings have checked that it is installed.
     from exporter.counters.postgres_storage import PostgresStorage  # noqa: PLC0415 - an extra
 
-    state, total = settings.state, settings.shard.total
-    own = settings.own_shard()
-    wanted = range(total) if own is None or own.index is None else (own.index,)
     return PostgresStorage(partial(_address, state), state.installation, total, wanted, lease=state.lease)
+
+
+async def stored_rows(state: StateSettings, collectors: Collection[str]) -> dict[PollKey, StateRow]:
+    """Return the rows of some collectors; none without a state, or before an exporter has written one.
+
+    Raises:
+        StorageError: the state cannot be read.
+    """
+    if not state.is_shared:
+        return {} if state.path is None or not state.path.exists() else rows_of(state.path, collectors)
+    try:
+        return await _database(state).read(collectors)
+    except StorageError as error:
+        raise StorageError(f"the state database cannot be read: {error}") from None
 
 
 def problem_of(settings: Settings) -> str:

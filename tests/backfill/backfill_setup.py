@@ -23,7 +23,7 @@ from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.wiring.clients import ClientMachine, access_of, client_of
 from exporter.wiring.selections import selections_of
-from exporter.wiring.stored_rows import stored_rows
+from exporter.wiring.state_storage import stored_rows
 from tests.exporter_parts import START, at_once, configuration, sandbox, still
 
 TODAY = date(2026, 2, 8)
@@ -102,7 +102,7 @@ class BackfillSetup:
     ) -> list[str]:
         """Write the history of the days, the last one included, and return what could not be read."""
         async with self.parts() as (registry, client):
-            charts = AccountCharts("main", client, registry, stored_rows(state or self.state, NAMES))
+            charts = AccountCharts("main", client, registry, await stored_rows(state or self.state, NAMES))
             await charts.discover([discovery.COLLECTOR])
             past = await charts.read(BUILT_IN, range(first.toordinal(), last.toordinal() + 1))
             write(self.output, past, labels or {}, STEPS[step])

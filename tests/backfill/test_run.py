@@ -1,5 +1,6 @@
 """History and live counters together count everything once, but for the first day before the first sight."""
 
+import asyncio
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -19,11 +20,10 @@ from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
 from exporter.targets.target import PollKey
-from exporter.wiring.stored_rows import stored_rows
+from exporter.wiring.state_storage import stored_rows
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
 from tests.exporter_parts import ExporterParts, exporter_parts, only
 from tests.postgres import Postgres
-from tests.waiting import until
 
 QUERIES, BREACHES = "edge_dns_queries_total", "edge_shield_rate_limit_breaches_total"
 ZONE, LIMIT = 101, 3
@@ -135,13 +135,15 @@ async def test_the_first_sights_are_read_from_a_database_while_exporters_run(
     async with backfill_setup(tmp_path) as where:
         account = {"name": "main", "base_url": where.url, "api_key": keys.API_KEY}
         state = StateSettings(url=SecretStr(postgres.new_database()))
-        assert stored_rows(state, ["dns_statistics"]) == {}
+        assert await stored_rows(state, ["dns_statistics"]) == {}
         settings = Settings.model_validate(
             {"accounts": [account], "state": {"url": state.address()}, "web": {"listen": "127.0.0.1:0"}}
         )
         daemon = await Daemon.start(settings, lambda: settings)
         try:
-            await until(lambda: len(stored_rows(state, ["dns_statistics"])) == len(where.world.dns.zones))
+            # Only the database shows it.
+            while len(await stored_rows(state, ["dns_statistics"])) < len(where.world.dns.zones):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
             where.world.clock.advance(2 * DAY)
             await where.backfill(ago(5), date(2026, 2, 9), state=state)
         finally:
@@ -169,6 +171,6 @@ async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
         assert {name for name, own in parsed(where.output) if ("zone_id", "104") in own} == {QUERIES}
 
 
-def test_a_state_that_cannot_be_read_is_an_error() -> None:
+async def test_a_state_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(StorageError, match=r"the state database cannot be read: .*refused"):
-        stored_rows(StateSettings(url=SecretStr("postgresql://a:secret@127.0.0.1:1/x")), ["dns_statistics"])
+        await stored_rows(StateSettings(url=SecretStr("postgresql://a:secret@127.0.0.1:1/x")), ["dns_statistics"])
