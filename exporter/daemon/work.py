@@ -24,7 +24,7 @@ from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
-from exporter.targets.resource_lists import MOVES_LAST
+from exporter.targets.resource_lists import REMOVALS_LAST
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
@@ -87,7 +87,7 @@ class Work:
             retention=retention,
         )
         telemetry.ledger_up.set_function(lambda: not self.ledger.fault)
-        self.registry = Registry(shard, clocks.wall, min(MOVES_LAST, retention))
+        self.registry = Registry(shard, clocks.wall, min(REMOVALS_LAST, retention))
         self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)
         self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
         self._failures = FailureLog()
@@ -211,8 +211,8 @@ class Work:
         telemetry.show(telemetry.up, own)
         telemetry.show(telemetry.clock_offset, self.accounts.clock_offsets())
         self._show_states(ups)
-        gone = [move for move in self.registry.moves() if move.is_gone]
-        removed = {(move.key.account, move.key.label, label_value(move.name)): move.at for move in gone}
+        removals = self.registry.removals()
+        removed = {(one.key.account, one.key.label, label_value(one.name)): one.at for one in removals}
         telemetry.show(telemetry.target_removed, removed)
         self._target_families.show(self._settings)
 

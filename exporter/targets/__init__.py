@@ -2,7 +2,7 @@
 
 `target.py` defines a target, its identity and the inventory that a discovery returns. `selection.py` says which of an
 account's resources are polled. `registry.py` holds the targets that this process polls, with their names;
-`resource_lists.py` every resource of an account, and what left it or came to it, now and for the next start.
+`resource_lists.py` every resource of an account, and what left it, now and for the next start.
 `sharding.py` assigns each target to a shard by a hash.
 
 In: the configuration's selections and the inventories of discoveries. Out: targets, and what left the platform.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from exporter.targets.resource_lists import MOVES_LAST, Facts, Known, KnownResources, Move, Place, newest
+from exporter.targets.resource_lists import REMOVALS_LAST, Facts, Known, KnownResources, Place, Removal, newest
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Target, TargetKey
@@ -21,7 +21,7 @@ class Registry:
     Args:
         shard: the shard that this process polls.
         wall: returns unix seconds.
-        moves_last: for how many seconds it reports what left the platform, or is new there.
+        removals_last: for how many seconds it reports what left the platform.
 
     Attributes:
         version: grows whenever the targets change.
@@ -29,7 +29,7 @@ class Registry:
         shard: the shard that this process polls.
     """
 
-    def __init__(self, shard: Shard, wall: Callable[[], float] = float, moves_last: float = MOVES_LAST) -> None:
+    def __init__(self, shard: Shard, wall: Callable[[], float] = float, removals_last: float = REMOVALS_LAST) -> None:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
@@ -42,7 +42,7 @@ class Registry:
         # All resources, whichever shard polls them.
         self._known: dict[Place, KnownResources] = {}
         self._addresses: Mapping[str, str] = {}
-        self._wall, self._moves_last = wall, moves_last
+        self._wall, self._removals_last = wall, removals_last
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
         """Return whether this process polls a resource; of a rate limit, by its configured or known shield zone."""
@@ -241,17 +241,17 @@ class Registry:
         listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
         return sorted(NAMED_BY_SEARCH | listed)
 
-    def moves(self) -> list[Move]:
-        """Return what left the platform lately, or is new there, as `newest` does."""
-        since = self._wall() - self._moves_last
-        moves = (move for known in self._known.values() for move in known.moves)
-        return newest(move for move in moves if move.at >= since and self._is_reported(move))
+    def removals(self) -> list[Removal]:
+        """Return what left the platform lately, as `newest` does."""
+        since = self._wall() - self._removals_last
+        removals = (one for known in self._known.values() for one in known.removals)
+        return newest(one for one in removals if one.at >= since and self._is_reported(one))
 
-    def _is_reported(self, move: Move) -> bool:
-        """Return whether this process polls the target of a move, or would poll it if it still existed."""
-        key, place = move.key, (move.key.account, move.key.kind)
+    def _is_reported(self, removal: Removal) -> bool:
+        """Return whether this process would poll a removed target if it still existed."""
+        key, place = removal.key, (removal.key.account, removal.key.kind)
         selection = self._selections.get(place)
-        is_selected = selection is not None and selection.rejection(move.name) is None
+        is_selected = selection is not None and selection.rejection(removal.name) is None
         # To another shard, which lists the rate limits of its own zones alone, those of this one have left.
         is_certain = key.kind != "rate_limit" or self.shard.total == 1 or self._known_at(place).is_complete
-        return is_selected and is_certain and (key in self.by_key) != move.is_gone and self.owns(key, move.parent)
+        return is_selected and is_certain and key not in self.by_key and self.owns(key, removal.parent)

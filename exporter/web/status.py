@@ -14,7 +14,7 @@ from exporter.web.targets import FAILING, STATES, UP, all_targets, state_of
 from exporter.web.url_fields import Json
 
 MOST_FAILURES = 50
-MOST_MOVES = 50
+MOST_REMOVED = 50
 
 
 def status_of(parts: Parts) -> Json:
@@ -45,15 +45,9 @@ def status_of(parts: Parts) -> Json:
         "accounts": [_account(parts, process, name, accounts[name], failures) for name in parts.schedule.accounts],
         "collectors": [_collector(parts, name, collectors[name]) for name in parts.schedule.plans],
         "failures": failures[:MOST_FAILURES],
-        "moves": [
-            {
-                "account": move.key.account,
-                "target": move.key.label,
-                "name": move.name,
-                "gone": move.is_gone,
-                "at": move.at,
-            }
-            for move in parts.registry.moves()[:MOST_MOVES]
+        "removed": [
+            {"account": one.key.account, "target": one.key.label, "name": one.name, "at": one.at}
+            for one in parts.registry.removals()[:MOST_REMOVED]
         ],
     }
 

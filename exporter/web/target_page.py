@@ -44,8 +44,8 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
     asked = read_fields(query, {"account": None})["account"]
     named = [one for one in all_targets(parts) if one.target.key.label == label]
     known = {one.target.client_name: (one.target.key, one.target.name) for one in named}
-    gone = {move.key.account: move for move in parts.registry.moves() if move.is_gone and move.key.label == label}
-    known |= {account: (move.key, move.name) for account, move in gone.items()}
+    gone = {one.key.account: one for one in parts.registry.removals() if one.key.label == label}
+    known |= {account: (one.key, one.name) for account, one in gone.items()}
     chosen = [account for account in known if not asked or account in asked]
     if not chosen:
         kinds = sorted({kind for collector in parts.explainer.collectors() for kind in collector.kinds})

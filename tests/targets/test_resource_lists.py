@@ -58,7 +58,7 @@ def test_every_shard_knows_all_targets_and_so_does_the_next_start(
 
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
-    later = zlib.compress(b'[3, true, "", [], [["101", "a", "", null]]]')
+    later = zlib.compress(b'[4, true, "", [], [["101", "a", "", null]]]')
     for damaged in (b"", b"x", later, zlib.compress(b"true"), KnownResources(PLACE).pack()[:-4]):
         made.restore(PLACE, damaged)
     assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
@@ -101,7 +101,7 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     after = registry(type(DISCOVERING)(*place, discover=True), own)
     for kept, packed in before.unsaved():
         after.restore(kept, packed)
-    assert after.moves() == []
+    assert after.removals() == []
     for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
         after.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
-    assert [(move.key.id, move.is_gone) for move in after.moves()] == [("02", True)]
+    assert [one.key.id for one in after.removals()] == ["02"]
