@@ -13,8 +13,8 @@ RATE_SMOOTHING = 0.01
 # Intervals are stretched until polls use this share of the budget; the rest is for retries.
 SHARE = 0.95
 STALE_INTERVALS = 3
-# The upper limit for stretching discovery. Without it, with 100,000 zones and 10 calls a second, a new zone would be
-# found hours later.
+# The highest stretch of discovery. Without it, with 100,000 zones and 10 calls a second, a new zone would be found
+# hours later.
 MOST_DISCOVERY_STRETCH = 3.0
 
 
@@ -43,10 +43,10 @@ class Pace:
     """The cost of an account's polls, and by how much its budget stretches their intervals.
 
     An interval is the longer of the configured one and the one at which the targets' polls fit into the requests a
-    second. If calls at once are too few for a slow platform, polls come late: they are missed runs.
+    second. If a slow platform is allowed too few calls at once, polls are late, which is counted as missed runs.
 
     Attributes:
-        rate: the requests a second that the budget allows; a rate that answers have lowered counts gradually.
+        rate: the requests a second that the budget allows; changes of the granted rate are smoothed.
         calls: collector → the recent number of calls in one of its polls.
         polls: collector → its polls a second at the configured intervals.
         demand: the requests a second that the targets need at the configured intervals.
@@ -60,7 +60,7 @@ class Pace:
     stretch: float = 1.0
 
     def note(self, collector: str, calls: int) -> None:
-        """Record the calls of a good poll."""
+        """Record the number of calls of a poll that succeeded."""
         if not calls:
             return
         known = self.calls.get(collector, float(calls))
@@ -89,7 +89,7 @@ class Pace:
         return plan.interval_of(target) * self.stretch_of(plan.collector)
 
     def stretch_of(self, collector: Collector) -> float:
-        """Return the factor for the intervals of a collector; it is limited for discovery."""
+        """Return by which factor the intervals of a collector are longer; for discovery, it is limited."""
         return min(self.stretch, MOST_DISCOVERY_STRETCH) if collector.discovers else self.stretch
 
     def shortest(self, plans: Mapping[str, Plan]) -> float:

@@ -1,4 +1,4 @@
-"""Polls a target that is due: makes the calls, measures the answer, records the counters, and publishes."""
+"""Polls a target: makes the calls, measures the answer, commits the counters, and publishes the families."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -25,13 +25,14 @@ from exporter.telemetry import Telemetry
 
 @dataclass(slots=True, eq=False)
 class Poller:
-    """Polls targets: makes the calls of a poll, and publishes its families.
+    """Polls targets, from the calls to the publication of the families.
 
     Attributes:
         schedule: decides what is polled next.
-        registry: the targets; a removed one is not published.
+        registry: the targets; results for removed ones are dropped.
         store: receives the families and the status of each target.
-        ledger: counts the counters before they are published.
+        ledger: counts polls, and returns the counters to publish.
+        telemetry: receives the durations of polls, and the corrections of counters.
         failures: logs the beginnings and ends of failures.
         max_label_values: the most label values of a metric for each target.
     """
@@ -51,15 +52,15 @@ class Poller:
         self._scheduler = ticks.scheduler(self.clocks.monotonic)
 
     def start(self) -> None:
-        """Begin the polls that are due once a second from now on."""
+        """Begin to tick: once a second, the polls that are due begin."""
         self._scheduler.add_job(self.tick, ticks.Every(TICK_SECONDS))
         self._scheduler.start()
 
     async def stop(self) -> None:
-        """Stop ticking, and cancel the polls that run."""
+        """Stop to tick, and cancel the running polls."""
         if self._scheduler.running:
             self._scheduler.remove_all_jobs()
-            # A submitted tick must begin before it is cancelled.
+            # A tick that the scheduler has submitted must begin before it can be cancelled.
             await asyncio.sleep(0)
             self._scheduler.shutdown(wait=False)
         tasks = self.schedule.close()
@@ -74,66 +75,66 @@ class Poller:
             self._begin(account)
 
     def _begin(self, account: str) -> None:
-        """Begin the polls of an account that are due, as many as may call its platform at once."""
-        while (due := self.schedule.take(account)) is not None:
-            due.task = asyncio.create_task(self.poll(due), name="poll")
-            due.task.add_done_callback(partial(self._ended, due))
+        """Begin the polls of an account that are due, as many as may run at once."""
+        while (poll := self.schedule.take(account)) is not None:
+            poll.task = asyncio.create_task(self.poll(poll), name="poll")
+            poll.task.add_done_callback(partial(self._ended, poll))
 
-    def _ended(self, due: RunningPoll, _task: "asyncio.Task[None]") -> None:
-        # Here, because a poll that is cancelled before it begins runs none of its own lines.
-        self.schedule.ended(due)
-        self._begin(due.target.client_name)
+    def _ended(self, poll: RunningPoll, _task: "asyncio.Task[None]") -> None:
+        # Not in `poll` itself, because a task that is cancelled before it begins runs none of its lines.
+        self.schedule.ended(poll)
+        self._begin(poll.target.client_name)
 
-    async def poll(self, due: RunningPoll) -> None:
-        """Poll a target that is due. An unexpected exception fails this target, and nothing else."""
+    async def poll(self, poll: RunningPoll) -> None:
+        """Poll a target. An unexpected exception is a failure of this target alone."""
         began = self.clocks.monotonic()
         try:
-            polled = await self._fetch(due)
+            polled = await self._fetch(poll)
         except Exception as error:  # noqa: BLE001 - the boundary of a poll
-            polled = failed(due.target, self._broken(due, due.target, error))
+            polled = failed(poll.target, self._broken(poll, poll.target, error))
         finally:
-            self.schedule.answered(due)
-            self._begin(due.target.client_name)
+            self.schedule.answered(poll)
+            self._begin(poll.target.client_name)
         seconds = self.clocks.monotonic() - began
-        self._note(due, polled, seconds)
+        self._note(poll, polled, seconds)
         now = polled.date or self.clocks.utc()
-        await asyncio.gather(*(self._end(due, outcome, now, seconds) for outcome in polled.outcomes))
+        await asyncio.gather(*(self._end(poll, outcome, now, seconds) for outcome in polled.outcomes))
 
-    async def _fetch(self, due: RunningPoll) -> PollResult:
-        """Make the calls of a poll, and measure the answer; an error of the platform is part of the result."""
-        collector, client = due.plan.collector, due.account.client
-        # While it was due, its name may have become known.
-        target = self.registry.by_key.get(due.target.key, due.target)
-        calls = client.until(due.until)
-        context = Context(calls, self.registry, client.present(), partial(self._found, due))
+    async def _fetch(self, poll: RunningPoll) -> PollResult:
+        """Make the calls of a poll, and measure the answer. An error of the platform is part of the result."""
+        collector, client = poll.plan.collector, poll.account.client
+        # Its name may have become known since the target was scheduled.
+        target = self.registry.by_key.get(poll.target.key, poll.target)
+        calls = client.until(poll.until)
+        context = Context(calls, self.registry, client.present(), partial(self._found, poll))
         polled = await collector.result(context, target)
         if polled.error is None:
-            due.account.pace.note(collector.name, calls.number)
+            poll.account.pace.note(collector.name, calls.number)
         return polled
 
-    async def _found(self, due: RunningPoll, found: Inventory) -> None:
-        """Take in what a discovery has found, unless it is not in force any more, and poll new targets."""
-        if not self.schedule.is_in_force(due):
+    async def _found(self, poll: RunningPoll, found: Inventory) -> None:
+        """Apply what a discovery has found, and poll new targets; nothing if the poll is not in force any more."""
+        if not self.schedule.is_in_force(poll):
             return
-        account = due.target.account
+        account = poll.target.account
         for target in self.registry.apply(account, found):
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
             self.store.remove(target)
         if found.is_named:
             self.schedule.discovered(account)
-        # To apply a long list, and to schedule its targets, takes long: other tasks may run in between.
+        # Applying a long list takes long, and so does scheduling its targets: other tasks may run in between.
         await asyncio.sleep(0)
         await self.tick()
 
-    def _note(self, due: RunningPoll, polled: PollResult, seconds: float) -> None:
-        """Record in the schedule how a poll has ended; a failed one is repeated soon.
+    def _note(self, poll: RunningPoll, polled: PollResult, seconds: float) -> None:
+        """Record the result of a poll in the schedule, which repeats a failed poll soon.
 
-        Failures that no series shows are logged here: of names, and of a list for an account of another shard.
+        Failures that no series shows are logged: of names, and of the lists of accounts that another shard polls.
         """
-        collector, target, fault = due.plan.collector, due.target, polled.error or polled.unnamed
+        collector, target, fault = poll.plan.collector, poll.target, polled.error or polled.unnamed
         self.schedule.durations[collector.name] = seconds
         self.telemetry.duration.labels(collector.name).set(seconds)
-        if not self.schedule.is_in_force(due):
+        if not self.schedule.is_in_force(poll):
             return
         if collector.supplies_names:
             self.schedule.discovered(target.account, fault)
@@ -143,30 +144,30 @@ class Poller:
             self.schedule.failed(collector, target, fault)
         is_own = target.key in self.registry.by_key
         if collector.discovers or not is_own:
-            # Of a target of this shard, a series shows the error of the poll itself.
+            # The error of the poll itself is shown by a series if the target belongs to this shard.
             self.failures.note_list(collector.name, target.account, polled.unnamed if is_own else fault)
 
-    async def _end(self, due: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
-        """Count a poll's outcome for one target, and publish it; what is not in force any more is dropped."""
-        collector, target, counted = due.plan.collector, outcome.target, Counters()
+    async def _end(self, poll: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
+        """Count the outcome of a poll for one target, and publish it; an outcome that is not in force is dropped."""
+        collector, target, counted = poll.plan.collector, outcome.target, Counters()
         try:
-            if outcome.error is None and self._is_in_force(due, target):
-                counted = await self._count(due, outcome, now)
-            # A reload may have come while the commit was awaited.
-            if self._is_in_force(due, target):
+            if outcome.error is None and self._is_in_force(poll, target):
+                counted = await self._count(poll, outcome, now)
+            # The configuration may have been reloaded during the commit.
+            if self._is_in_force(poll, target):
                 self._publish(collector, outcome, counted, seconds)
         except Exception as fault:  # noqa: BLE001 - the boundary of a target
-            broken = Outcome(target, error=self._broken(due, target, fault))
-            if self._is_in_force(due, target):
+            broken = Outcome(target, error=self._broken(poll, target, fault))
+            if self._is_in_force(poll, target):
                 self._publish(collector, broken, Counters(), seconds)
 
-    async def _count(self, due: RunningPoll, outcome: Outcome, now: datetime) -> Counters:
-        """Count the answer of a target, and return its counters when they are committed."""
-        target, address = outcome.target, due.account.client.base_url
-        if due.plan.collector.owns_target:
-            # At once: what another collector's poll waits for may be committed first.
+    async def _count(self, poll: RunningPoll, outcome: Outcome, now: datetime) -> Counters:
+        """Count the answer of a target, and return its counters after the commit."""
+        target, address = outcome.target, poll.account.client.base_url
+        if poll.plan.collector.owns_target:
+            # Before the commit is awaited: the poll of another collector may end before it.
             self.store.gone.discard(target.key)
-        key = PollKey(target.key, due.plan.collector.name)
+        key = PollKey(target.key, poll.plan.collector.name)
         entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, self.max_label_values)
         counted = await self.ledger.record(entry)
         for family, number in counted.corrections.items():
@@ -174,19 +175,19 @@ class Poller:
         return counted
 
     def _publish(self, collector: Collector, outcome: Outcome, counted: Counters, seconds: float) -> None:
-        """Publish an outcome and its counters; after a failure, families of earlier polls stay until they expire."""
+        """Publish an outcome and its counters. After a failure, families of earlier polls stay until they expire."""
         name, target, error = collector.name, outcome.target, outcome.error
         status = self.store.find(PollKey(target.key, name))
         facts = {"collector": name, "account": target.account, "target": target.key.label, "name": target.name}
         if error is not None:
-            # Its values may have expired since a poll that succeeded.
+            # A target that is down without a reason has not failed before: its values have expired.
             if status is None or status.up or not status.reason:
                 self.failures.fails(facts, error.reason, str(error))
             self.store.fail(name, outcome, duration=seconds)
             if isinstance(error, NotFound):
                 self._clear(collector, target)
         elif target.key in self.store.gone:
-            # Another collector's call has shown that this resource no longer exists: nothing is published.
+            # The collector that owns this target has found that it no longer exists: no families are published.
             self.store.publish(name, Outcome(target, note=GONE), duration=seconds)
         else:
             if status is not None and not status.up:
@@ -196,7 +197,7 @@ class Poller:
             self.store.publish(name, limited, duration=seconds, left_out={**left_out, **counted.left_out})
 
     def _clear(self, collector: Collector, target: Target) -> None:
-        """Clear the values of a target that was not found; if the collector owns it, those of all collectors."""
+        """Remove the values of a target that was not found; if the collector owns it, those of all collectors."""
         self.store.clear(collector.name, target)
         if collector.owns_target:
             self.store.gone.add(target.key)
@@ -204,18 +205,18 @@ class Poller:
                 if other.collector.polls == target.kind:
                     self.store.clear(other.collector.name, target)
 
-    def _is_in_force(self, due: RunningPoll, target: Target) -> bool:
-        """Return whether the plan and account of a poll are still those in use, and the target is polled as before."""
-        if not self.schedule.is_in_force(due):
+    def _is_in_force(self, poll: RunningPoll, target: Target) -> bool:
+        """Return whether an outcome may be published: its plan, account and target are those that are polled now."""
+        if not self.schedule.is_in_force(poll):
             return False
-        if target != due.target:
-            # An answer of a list contains targets that are not listed yet, and some that other shards poll.
+        if target != poll.target:
+            # A list's answer contains outcomes of targets that are not registered yet, or that other shards poll.
             return self.registry.admits(target)
         polled = self.registry.by_key.get(target.key)
-        return polled is not None and polled.is_polled_as(due.target)
+        return polled is not None and polled.is_polled_as(poll.target)
 
-    def _broken(self, due: RunningPoll, target: Target, error: Exception) -> PlatformError:
-        """Log an unexpected exception, and return it as the failure of its target."""
-        facts = {"collector": due.plan.collector.name, "target": target.key.label, "error": repr(error)}
+    def _broken(self, poll: RunningPoll, target: Target, error: Exception) -> PlatformError:
+        """Log an unexpected exception, and return the error that its target fails with."""
+        facts = {"collector": poll.plan.collector.name, "target": target.key.label, "error": repr(error)}
         self._log.error("poll broke", **facts, exc_info=error)
         return PlatformError(f"internal error: {type(error).__name__}")

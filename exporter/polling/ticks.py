@@ -1,4 +1,4 @@
-"""Makes APScheduler run ticks by a monotonic clock, so that changes of this machine's wall clock have no effect."""
+"""Makes APScheduler use a monotonic clock, so that changes of this machine's wall clock have no effect on the ticks."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -10,7 +10,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MonotonicTime(tzinfo):
-    """A time zone in which `datetime.now` returns a monotonic clock: the scheduler asks for the time in its own zone.
+    """A time zone in which `datetime.now` shows a monotonic clock; APScheduler reads the time in its own time zone.
 
     Args:
         monotonic: a clock in seconds that never goes back.
@@ -20,7 +20,7 @@ class MonotonicTime(tzinfo):
         self._monotonic = monotonic
 
     def fromutc(self, _dt: datetime, /) -> datetime:
-        """Return the monotonic clock as a date, in place of the wall clock's date."""
+        """Return the time of the monotonic clock, in place of a time of the wall clock."""
         return (_EPOCH + timedelta(seconds=self._monotonic())).replace(tzinfo=self)
 
     def utcoffset(self, _dt: datetime | None, /) -> timedelta:
@@ -37,9 +37,9 @@ class MonotonicTime(tzinfo):
 
 
 class Every(BaseTrigger):  # type: ignore[misc] # APScheduler has no types
-    """Fires at an interval, and once for an interval or more that has passed without it.
+    """Fires at an interval. If some intervals were missed, it fires once for all of them.
 
-    APScheduler's own trigger computes each missed moment, which after a jump of years takes for ever.
+    APScheduler's own trigger computes each missed time, which after a jump of years takes too long.
 
     Args:
         seconds: the interval.
@@ -49,12 +49,12 @@ class Every(BaseTrigger):  # type: ignore[misc] # APScheduler has no types
         self._interval = timedelta(seconds=seconds)
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
-        """Return the next moment, which is never before `now`."""
+        """Return the next time, which is never before `now`."""
         return max((previous_fire_time or now) + self._interval, now)
 
 
 def scheduler(monotonic: Callable[[], float]) -> AsyncIOScheduler:
-    """Return a scheduler on the running event loop, by a monotonic clock; a late tick is run, not skipped."""
+    """Return a scheduler for the running event loop, by a monotonic clock in seconds; late ticks are not skipped."""
     return AsyncIOScheduler(
         timezone=MonotonicTime(monotonic), job_defaults={"misfire_grace_time": None, "coalesce": True}
     )
