@@ -1,4 +1,4 @@
-"""Builds the platform's answers: payloads, envelopes, and each format of errors."""
+"""Creates the responses of the platform: payloads, envelopes, and errors in each format."""
 
 import json
 from collections.abc import Sequence
@@ -6,24 +6,24 @@ from typing import Any
 
 from starlette.responses import Response
 
-# Of RFC 9110; those of Python's http module differ between its versions.
+# The titles of errors, by RFC 9110. Those of Python's `http` module differ between its versions.
 _PHRASES = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 415: "Unsupported Media Type",
             422: "Unprocessable Content"}  # fmt: skip
 
 
 def payload(content: Any, status: int = 200, media_type: str = "application/json") -> Response:  # noqa: ANN401 - any JSON
-    """Answer with bare JSON."""
+    """Return a response with JSON that has no envelope."""
     return Response(json.dumps(content, separators=(",", ":")), status, media_type=media_type)
 
 
 def enveloped(data: Any, *, defaulted: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
-    """Answer with `{data, error}`; the error of a good answer is null or an object of defaults."""
+    """Return a good response in the envelope `{data, error}`; the error is null or an object with default values."""
     error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if with_status else {})
     return payload({"data": data, "error": error if defaulted else None})
 
 
 def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:
-    """Answer with a failure inside an envelope, under a success status."""
+    """Return a failure in an envelope with a success status; `status_code` is the status in the envelope, if any."""
     error: dict[str, Any] = {"success": False, "message": message, "errorKey": error_key}
     if status_code is not None:
         error["statusCode"] = status_code
@@ -33,7 +33,7 @@ def refused(error_key: str, message: str, *, status_code: int | None = None, sta
 def problem(
     status: int, detail: str, instance: str, fields: Sequence[tuple[str, str]] = (), trace: str = ""
 ) -> Response:
-    """Answer with problem details; faulty fields are named, each with what is wrong, under the id `trace`."""
+    """Return an error as problem details (RFC 9457); `fields` are the wrong fields: name and message of each."""
     more: dict[str, Any] = {"type": f"https://errors.example/{status}"}
     if fields:
         more = {"errors": [{"field": field, "message": message} for field, message in fields], "id": trace}
@@ -42,5 +42,5 @@ def problem(
 
 
 def script_error(status: int, error_key: str, field: str | None, message: str) -> Response:
-    """Answer with the edge scripts' error."""
+    """Return an error in the format of edge scripts."""
     return payload({"ErrorKey": error_key, "Field": field, "Message": message}, status)

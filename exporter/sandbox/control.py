@@ -1,4 +1,4 @@
-"""The control endpoints, for tests and people: faults, the clock, events that change the world, and database tokens."""
+"""The control endpoints of the sandbox: faults, the clock, events that change the world, and database tokens."""
 
 import inspect
 import json
@@ -25,7 +25,9 @@ from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
 from exporter.sandbox.world_clock import WorldClock
 
+# The number of resources of each kind that are listed.
 _SHOWN: Final = 1_000
+# The largest number in the parameters of an event.
 _REACH: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
@@ -59,7 +61,7 @@ class _ClockChange(BaseModel):
 
 
 async def refuse(_request: Request, error: RequestError) -> Response:
-    """Answer with the reasons of an error."""
+    """Return the response for a wrong request."""
     return payload({"reasons": error.reasons}, error.status)
 
 
@@ -104,7 +106,7 @@ def _iso(moment: float) -> str:
 
 
 def _catalogue(world: World) -> dict[str, dict[str, Any]]:
-    """Return every event with its parameters."""
+    """Return event → its description and its parameters."""
     return {
         name: {
             "does": inspect.getdoc(event),
@@ -115,7 +117,7 @@ def _catalogue(world: World) -> dict[str, dict[str, Any]]:
 
 
 def _trigger(world: World, given: Mapping[str, Any]) -> object:
-    """Trigger an event, and return its result: a new resource's id, or None.
+    """Trigger an event; return the id of the resource that it creates, or None if it creates none.
 
     Raises:
         RequestError: there is no such event, or its parameters are wrong.
@@ -134,7 +136,7 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
     except ValidationError as error:
         raise RequestError(*reasons(error)) from error
     except KeyError as error:
-        # An event looks up what it changes by its id or name.
+        # The method of the event looks up the resource by its id or name.
         raise RequestError(f"nothing has the id or name {error.args[0]}") from error
     except ValueError as error:
         raise RequestError(str(error)) from error
@@ -166,7 +168,7 @@ async def _on_world(request: Request) -> Response:
 
 
 async def _on_index(request: Request) -> Response:
-    """Answer with the commands as text; to a browser, with a page of the world, and forms for faults and events."""
+    """Return the commands as text or, for a browser, a page with the world and with forms for faults and events."""
     url = str(request.base_url).rstrip("/")
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(_INDEX.replace("URL", url))

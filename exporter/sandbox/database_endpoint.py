@@ -1,4 +1,4 @@
-"""The database's HTTP endpoint, which is not behind the management API's authentication."""
+"""The HTTP endpoint of the databases, which has its own tokens."""
 
 import json
 import re
@@ -21,12 +21,12 @@ _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
 
 async def _on_pipeline(request: Request) -> Response:
-    """Execute a pipeline, or the batch of a cursor, or say what is wrong with the request."""
+    """Answer a request for a pipeline, or for a cursor, which executes one batch."""
     world: World = request.app.state.world
     kind = world.tokens.valid.get(bearer_token(request))
     if kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
-    # The host names the database; one that does not have the form of a name means the first one.
+    # The host name is that of a database, such as `orders.lite.example.net`; any other host means the first database.
     named = _HOST.fullmatch(request.headers.get("host", "").partition(":")[0])
     database = world.databases.get(DATABASES[0] if named is None else named["database"].lower())
     if database is None:
@@ -48,13 +48,14 @@ async def _on_version(_request: Request) -> Response:
 
 
 def _cursor(answer: dict[str, Any]) -> Response:
+    """Return the answer to a batch in the form of a cursor: a JSON object on each line."""
     first = {"baton": answer["baton"], "base_url": answer["base_url"]}
     entries = _entries(answer["results"][0]["response"]["result"])
     return PlainTextResponse("".join(f"{json.dumps(line)}\n" for line in (first, *entries)))
 
 
 def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the results of a batch's steps as the entries of a cursor; skipped steps have none."""
+    """Return the results of a batch as the entries of a cursor; steps that were skipped have none."""
     for place, (done, error) in enumerate(zip(result["step_results"], result["step_errors"], strict=True)):
         if error is not None:
             yield {"type": "step_error", "step": place, "error": error}

@@ -1,4 +1,4 @@
-"""The account's databases: their files, and the open streams, each found by the baton of its next request."""
+"""The account's databases: their files, and the streams that stay open for another request, found by its baton."""
 
 import contextlib
 import sqlite3
@@ -18,7 +18,7 @@ _BATON_SECONDS: Final = 10.0
 
 
 class _Parked(NamedTuple):
-    """A stream that waits for its next pipeline."""
+    """A stream that waits for its next pipeline, until a time on the monotonic clock."""
 
     stream: Stream
     kind: TokenKind
@@ -26,7 +26,7 @@ class _Parked(NamedTuple):
 
 
 class _File:
-    """The file of a database, in a folder of its own, with the sample table."""
+    """The temporary file of a database, with the sample table."""
 
     def __init__(self, noise: Noise) -> None:
         self._folder = TemporaryDirectory(prefix="sandbox-database-", ignore_cleanup_errors=True)
@@ -38,7 +38,7 @@ class _File:
         self._orders = Orders(noise, self._keeper)
 
     def refresh(self, now: float) -> None:
-        """Update the sample table, unless a client has locked or changed it."""
+        """Update the sample table; no-op if a client has locked or changed it."""
         with contextlib.suppress(sqlite3.Error):
             self._orders.refresh(now)
 
@@ -59,7 +59,7 @@ class Database:
         self._file: _File | None = None
 
     def answer(self, baton: object, requests: object, kind: TokenKind) -> dict[str, Any]:
-        """Execute the requests of a pipeline, on the stream of a baton or on a new one.
+        """Execute the requests of a pipeline on the stream of a baton, or on a new one if the baton is None.
 
         Raises:
             ForbiddenError: a request would write, and the token is read-only.
@@ -81,7 +81,7 @@ class Database:
         return {"baton": None if stream.is_closed else self._park(stream, kind), "base_url": None, "results": results}
 
     def close(self) -> None:
-        """Close every connection and remove the file; a later use begins with a new one."""
+        """Close every connection, and remove the file; if the database is used again, it gets a new file."""
         for parked in self._parked.values():
             parked.stream.close()
         self._parked.clear()

@@ -1,4 +1,4 @@
-"""DNS zones: their traffic and statistics, pure functions of seed, zone and time, and a test's changes to them."""
+"""DNS zones: their traffic, computed from the seed, the zone and the time, and their statistics."""
 
 import math
 from collections import Counter, defaultdict
@@ -16,15 +16,18 @@ FIRST_ZONE_ID: Final = 101
 _HISTORY_DAYS: Final = 1_000
 _WINDOW_DAYS: Final = 30
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
-_WEEKEND: Final = frozenset({2, 3})  # days after 1970-01-01, a Thursday
-
-
+# Days of the week, counted from Thursday, the day of 1970-01-01.
+_WEEKEND: Final = frozenset({2, 3})
+# Zones differ by their place among this many successive zones.
 _VARIETY: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
-    """The constant properties of a zone's traffic; `volume` is the queries of an average day."""
+    """The constant properties of a zone's traffic: queries of an average day, and how they vary within a day.
+
+    Shares, the amplitude and the time of the peak are from 0 to 1; record types are RR type codes.
+    """
 
     zone_id: int
     volume: float
@@ -35,7 +38,7 @@ class _Traffic:
     daily: Noise
 
     def served(self, day: int, part: float) -> int:
-        """Return the queries from the beginning of a day to a part (0 to 1) of it."""
+        """Return the number of queries from the beginning of a day until a part (0 to 1) of the day has passed."""
         if part <= 0.0:
             return 0
         week = 0.7 if day % 7 in _WEEKEND else 1.0
@@ -78,44 +81,45 @@ class DnsZones:
         self._added.pop(zone_id, None)
 
     def rename_zone(self, zone_id: int, name: str) -> None:
-        """Give a zone another name."""
+        """Rename a zone."""
         self.zones.rename(zone_id, name)
 
     def add_queries(self, zone_id: int, queries: int, day: date | None = None) -> None:
-        """Add queries to today or to a past day of a zone; a negative number removes some."""
+        """Add queries to a day of a zone, by default today; a negative number removes queries."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
-        self._added[self.zones.known(zone_id)][number] += queries
+        self._added[self.zones.existing(zone_id)][number] += queries
 
     def true_queries(self, zone_id: int, day: date) -> int:
-        """Return the true number of a zone's queries of a day so far."""
+        """Return the number of a zone's queries of a day so far, which tests compare with the exporter's."""
         return self._counted(self._traffic(zone_id), number_of(day), self._clock.now())
 
     def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
-        """Answer with a zone's statistics: of the last 30 days unless both ends of a window are given."""
+        """Return a zone's statistics between two times (unix seconds), by default those of the last 30 days."""
         traffic, now = self._traffic(zone_id), self._clock.now()
         start, end = date_from, date_to
         if start is None or end is None:
             start, end = now - _WINDOW_DAYS * DAY, now
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
-        # A window that ends on a date includes all of that date.
+        # If the window ends at a midnight, that is taken for a date, and the whole day is included.
         limit = min(now, end + DAY if end % DAY == 0 else end)
-        # Key → queries, and those with smart routing.
+        # Key → all queries, and the queries with smart routing.
         buckets: dict[str, tuple[int, int]] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
             upper = self._counted(traffic, day, min((day + 1) * DAY, limit))
-            # The oldest bucket begins with the window. There are no queries outside of the window or in the future.
+            # The count of the oldest day begins with the window.
             lower = min(upper, self._counted(traffic, day, start) if start > day * DAY else 0)
             buckets[f"{date_of(day)}T00:00:00Z"] = upper - lower, traffic.smart_part(upper) - traffic.smart_part(lower)
         return self._answer(traffic, buckets)
 
     def _answer(self, traffic: _Traffic, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
+        """Return the payload for buckets (key → all queries, and those with smart routing); some zones lack charts."""
         place = self.zones.place(traffic.zone_id) % _VARIETY
         shapes = seed("dns", "shapes").get(place, {})
 
         def chart(which: str, content: dict[str, int]) -> dict[str, float] | None:
             if which in shapes:
                 return None if shapes[which] == "null" else {}
-            # The platform sends doubles with and without a fraction, and zero as `0`.
+            # The platform sends numbers as `28` or `28.0`, and zero as `0`.
             if which == "record_types" or place % 2 == 0:
                 return dict(content)
             return {key: float(value) if value else 0 for key, value in content.items()}
@@ -144,7 +148,7 @@ class DnsZones:
         )
 
     def _counted(self, traffic: _Traffic, day: int, moment: float) -> int:
-        """Return a zone's queries of a day up to a moment."""
+        """Return the number of a zone's queries of a day until a time in unix seconds."""
         part = (moment - day * DAY) / DAY
         if part < 0:
             return 0

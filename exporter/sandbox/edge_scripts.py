@@ -33,9 +33,11 @@ class Scripts:
         self._noise = noise
         self._clock = clock
         self._opening = clock.now()
-        # The fields of a script that are not the recorded ones; and by how much a month that was set is larger.
+        # Script → the fields that were changed, with their values.
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+        # Script → the beginning of a month that was set (unix seconds), and what is added to its three values.
         self._more: dict[int, tuple[float, list[float]]] = {}
+        # The script and the name of each secret.
         self._secrets: list[tuple[int, str]] = []
 
     def add_script(self, name: str, script_id: int | None = None) -> int:
@@ -45,14 +47,14 @@ class Scripts:
         return new_id
 
     def rename_script(self, script_id: int, name: str) -> None:
-        """Give a script another name."""
+        """Rename a script."""
         self.scripts.rename(script_id, name)
         self._change(script_id)
 
     def set_month(
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
     ) -> None:
-        """Set a script's values of the current month; they grow on from there until the month ends."""
+        """Set a script's values of the current month; they continue to grow from there until the month ends."""
         month, given = self.true_month(script_id), (cost, requests, cpu_ms)
         natural = self._natural(script_id)
         wanted = [old if new is None else new for old, new in zip(month, given, strict=True)]
@@ -60,7 +62,7 @@ class Scripts:
         self._more[script_id] = month_start(self._clock.now()), more
 
     def true_month(self, script_id: int) -> Month:
-        """Return a script's true values of the month to date."""
+        """Return a script's values of the month to date."""
         natural = self._natural(script_id)
         begin, more = self._more.get(script_id, (0.0, []))
         if begin != month_start(self._clock.now()):
@@ -69,16 +71,18 @@ class Scripts:
         return Month(cost, int(requests), cpu_ms)
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> None:
-        """Change the given settings of a script; None leaves one as it is."""
+        """Change the settings of a script that are not None."""
         if name is not None and name != self.scripts.name(script_id):
             self.rename_script(script_id, name)
         if script_type is not None and script_type != self._row(script_id)["ScriptType"]:
             self._change(script_id, ScriptType=script_type)
 
-    def add_secret(self, script_id: int, name: str) -> dict[str, Any] | None:
-        """Add a secret's name, and return its record; None if the name exists. The value is not kept."""
-        if (script_id, name) in self._secrets:
-            return None
+    def has_secret(self, script_id: int, name: str) -> bool:
+        """Return whether a script has a secret of this name."""
+        return (script_id, name) in self._secrets
+
+    def add_secret(self, script_id: int, name: str) -> dict[str, Any]:
+        """Add a secret to a script, and return it as the platform sends it; its value is not kept."""
         self._secrets.append((script_id, name))
         return {"Id": len(self._secrets), "Name": name, "LastModified": iso_long(self._clock.now())}
 
@@ -110,7 +114,7 @@ class Scripts:
         self._changed[script_id] |= {**fields, "LastModified": _written(script_id, self._clock.now())}
 
     def _natural(self, script_id: int) -> Month:
-        """Return the values of a month that was not set."""
+        """Return the values of the month to date as they are if `set_month` was not called."""
         now = self._clock.now()
         passed = now - month_start(now)
         # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.

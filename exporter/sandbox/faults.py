@@ -1,4 +1,4 @@
-"""Scripted faults: what a fault does, such as a slow or broken answer, to which requests, and how often."""
+"""Faults that a test or a person scripts: what happens to an answer, for which requests, and how often."""
 
 import asyncio
 import re
@@ -20,12 +20,12 @@ from exporter.untrusted.patterns import Pattern
 
 _NO_LINGER: Final = struct.pack("ii", 1, 0)
 _GARBAGE: Final = bytes(range(128, 256))
-# To these requests no fault applies.
+# The paths to which no fault applies: the pages and control endpoints of the sandbox itself.
 _EXEMPT: Final = re.compile(r"/|/openapi\.json|/sandbox(/.*)?", re.DOTALL)
 
 
 class HttpAnswer(NamedTuple):
-    """An answer; `headers` does not contain the length of the body."""
+    """An answer; `headers` do not contain the length of the body."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -34,7 +34,7 @@ class HttpAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request that a fault applies to, and the application that would answer it."""
+    """A request to which a fault applies, and the application that would answer it."""
 
     app: ASGIApp
     scope: Scope
@@ -43,7 +43,7 @@ class Exchange:
     clock: WorldClock
 
     async def right_answer(self) -> HttpAnswer:
-        """Return the answer of the operation without sending it."""
+        """Return the answer of the operation, without sending it."""
         started: list[Message] = []
         body = bytearray()
 
@@ -58,7 +58,7 @@ class Exchange:
         return HttpAnswer(started[0]["status"], headers, bytes(body))
 
     async def answer(self, answer: HttpAnswer, sent: bytes | None = None) -> None:
-        """Send an answer; with `sent`, its headers and this part of its body alone, so that the client expects more."""
+        """Send an answer. With `sent`, only that part of its body is sent, so that the client waits for the rest."""
         length = (b"content-length", b"%d" % len(answer.body))
         headers = [*answer.headers, length]
         await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -71,12 +71,13 @@ class Exchange:
             pass
 
     def connection(self) -> asyncio.Transport:
-        """Return the client's connection to the sandbox's server, for bytes that are not HTTP."""
+        """Return the client's connection, to send bytes that are not HTTP or to reset it."""
         connection: asyncio.Transport = self.scope["app"].state.connection(self.scope["client"])
         return connection
 
 
 def _free(name: str) -> str:
+    """Validate the name of a header that a fault may set."""
     if name.lower() in ("content-length", "transfer-encoding", "connection"):
         raise ValueError(f"the header {name} is set by the server")
     return name
@@ -88,7 +89,7 @@ _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterV
 
 
 class Fault(BaseModel):
-    """The fields of every fault: which requests it applies to, and how often."""
+    """The fields of every fault: the requests to which it applies (all by default), and how often."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -115,7 +116,7 @@ class Fault(BaseModel):
 
 
 class StatusFault(Fault):
-    """Answer with any status, body and headers; Retry-After in seconds or as a date of the world's clock."""
+    """Answer with any status, body and headers, and with Retry-After in seconds or as a date."""
 
     status: Annotated[int, Field(ge=200, le=599)]
     body: str = ""
@@ -149,12 +150,12 @@ class DelayFault(Fault):
 
 
 class _IncompleteFault(Fault):
-    """The fields of a fault that ends an answer before its end."""
+    """The fields of a fault that sends only a part of an answer: nothing, the headers, or half of the body."""
 
     point: Literal["start", "headers", "body"] = "start"
 
     async def begin(self, exchange: Exchange) -> None:
-        """Send nothing, the headers of the right answer, or half of its body as well."""
+        """Send the part of the right answer that comes before `point`."""
         if self.point != "start":
             right = await exchange.right_answer()
             await exchange.answer(right, _half(right.body) if self.point == "body" else b"")
@@ -166,7 +167,7 @@ class StallFault(_IncompleteFault):
     point: Literal["start", "headers", "body"] = "body"
 
     async def apply(self, exchange: Exchange) -> None:
-        """Begin the answer, and wait until the client has gone."""
+        """Send the part, and wait until the client closes the connection."""
         await self.begin(exchange)
         await exchange.disconnected()
 
@@ -175,7 +176,7 @@ class ResetFault(_IncompleteFault):
     """Reset the connection: before the headers, after them, or within the body."""
 
     async def apply(self, exchange: Exchange) -> None:
-        """Begin the answer, and reset."""
+        """Send the part, and reset the connection."""
         connection = exchange.connection()
         await self.begin(exchange)
         # Closing a socket with a linger time of 0 sends a reset.
@@ -185,7 +186,7 @@ class ResetFault(_IncompleteFault):
 
 
 class TruncateFault(Fault):
-    """Send half of the body as if it were the whole, so that the JSON is incomplete."""
+    """Send half of the body as if it were complete, so that the JSON is not."""
 
     async def apply(self, exchange: Exchange) -> None:
         """Send the half."""
@@ -194,7 +195,7 @@ class TruncateFault(Fault):
 
 
 class GarbageFault(Fault):
-    """Send bytes that are no text as the body, or instead of HTTP."""
+    """Send bytes that are not text, as the body or instead of HTTP."""
 
     place: Literal["body", "wire"] = "body"
 
@@ -221,7 +222,7 @@ def _half(body: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Scripted:
-    """A scripted fault, with the number of its uses."""
+    """A scripted fault, its id, and the number of its uses so far."""
 
     fault_id: int
     fault: Fault
@@ -234,14 +235,14 @@ class Scripted:
 
 
 class Faults:
-    """The scripted faults; of those that apply to a request and are not used up, the oldest is used."""
+    """The scripted faults. If several apply to a request and are not used up, the oldest is used."""
 
     def __init__(self) -> None:
         self._scripted: dict[int, Scripted] = {}
         self._next = 1
 
     def add(self, given: Mapping[str, Any]) -> Scripted:
-        """Script a fault with these fields; raises RequestError if they are not valid."""
+        """Add a fault from its fields; raises RequestError if they are not valid."""
         model = KINDS.get(str(given.get("kind")))
         if model is None:
             raise RequestError(f"kind: must be one of {', '.join(KINDS)}")
@@ -266,7 +267,7 @@ class Faults:
         self._scripted.clear()
 
     def take_for(self, path: str) -> Fault | None:
-        """Return the fault for a request, and count its use; None if there is none."""
+        """Return the fault to apply to a request for a path, and count its use; None if no fault applies."""
         for scripted in self._scripted.values():
             fault = scripted.fault
             if scripted.hits != fault.times and fault.applies_to(path):
@@ -276,7 +277,7 @@ class Faults:
 
 
 class FaultGate:
-    """ASGI middleware: applies the scripted faults to requests; answers have the date of the world's clock."""
+    """ASGI middleware that applies scripted faults to requests, and adds the `Date` of the world's clock to answers."""
 
     def __init__(self, app: ASGIApp, faults: Faults, clock: WorldClock) -> None:
         self._app = app
@@ -296,7 +297,7 @@ class FaultGate:
 
         fault = None if _EXEMPT.fullmatch(scope["path"]) else self._faults.take_for(scope["path"])
         if scope["method"] == "HEAD":
-            # The server leaves out the body.
+            # The operations answer GET only; the server leaves out the body.
             scope = {**scope, "method": "GET"}
         if fault is None:
             await self._app(scope, receive, dated)

@@ -1,4 +1,4 @@
-"""The database's protocol, Hrana over HTTP: its values, and the conditions of a batch."""
+"""The values of the database's protocol (Hrana over HTTP), and the conditions of the steps of a batch."""
 
 import base64
 import math
@@ -9,11 +9,11 @@ SqlValue: TypeAlias = int | float | str | bytes | None
 
 
 class ProtocolError(Exception):
-    """A request violates the protocol: the whole pipeline is refused, and its stream ends."""
+    """A request violates the protocol: the pipeline is refused, and its stream ends."""
 
 
 def read(sent: object) -> SqlValue:
-    """Read a value as the protocol writes it; a 64-bit integer is a string, a blob is base64."""
+    """Convert a value of the protocol to one of the database; raises ProtocolError if it is not valid."""
     try:
         match sent:
             case {"type": "null"}:
@@ -33,7 +33,7 @@ def read(sent: object) -> SqlValue:
 
 
 def written(value: SqlValue) -> dict[str, Any]:
-    """Write a value of the database as the protocol does."""
+    """Convert a value of the database to one of the protocol: integers are texts, and bytes are base64."""
     match value:
         case None:
             return {"type": "null"}
@@ -51,16 +51,16 @@ def written(value: SqlValue) -> dict[str, Any]:
 def holds(
     condition: object, results: Sequence[object | None], errors: Sequence[object | None], *, autocommit: bool
 ) -> bool:
-    """Evaluate the condition of a step of a batch.
+    """Return whether the condition of a step of a batch is true.
 
     Args:
-        condition: the condition, as the protocol writes it.
-        results: the result of each step before; None for one that failed or was skipped.
-        errors: the error of each step before; None for one that did not fail.
+        condition: the condition in the protocol's form.
+        results: the result of each earlier step; None if it failed or was skipped.
+        errors: the error of each earlier step; None if it did not fail.
         autocommit: whether no transaction is open.
 
     Raises:
-        ProtocolError: the condition has another form, or names a step that is not before this one.
+        ProtocolError: the condition is not valid, or refers to a step that is not an earlier one.
     """
     match condition:
         case {"type": "ok" | "error" as kind, "step": int(step)} if 0 <= step < len(results):

@@ -1,4 +1,4 @@
-"""Container registries: images and their tags, to which a nightly build is added every day."""
+"""Container images and their tags; some images get the tag of a nightly build every day."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _NIGHTLY_BUILDS: Final = 14
 
 
 class Images:
-    """The images of the account's registries; an image is (registry's id, namespace, name)."""
+    """The images in the account's registries, by the registry's id, the namespace and the name."""
 
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock
@@ -30,5 +30,5 @@ class Images:
         return [*self._tags[image], *(f"nightly-{date_of(day):%Y%m%d}" for day in builds)]
 
     def all(self) -> list[tuple[str, str, str, list[str]]]:
-        """Return (registry's id, namespace, name, tags) of every image."""
+        """Return every image: the registry's id, the namespace, the name, and the tags."""
         return [(*image, self.tags(*image)) for image in self._tags]

@@ -1,19 +1,19 @@
-"""The sandbox's credentials, which are clearly not real: keys with their roles, and the databases' tokens."""
+"""The sandbox's credentials, whose texts show that they are not real: keys and their roles, and database tokens."""
 
 from enum import StrEnum
 from typing import Final
 
 from exporter.sandbox.seed import seed
 
-# Of the account's owner.
+# The key of the account's owner, which may do everything.
 API_KEY: Final = "sandbox-api-key"
 BEARER_TOKEN: Final = "sandbox-bearer-token"  # noqa: S105 - made up, as the name says
 # A valid key whose role may not read DNS statistics.
 POWERLESS_KEY: Final = "sandbox-billing-key"
 DATABASE_TOKEN_FULL: Final = "sandbox-database-token-full-access"  # noqa: S105 - made up, as the name says
 DATABASE_TOKEN_READ_ONLY: Final = "sandbox-database-token-read-only"  # noqa: S105 - made up, as the name says
-# How every script's DeploymentKey, and every DefaultValue of its variables, begins. No output of the exporter may
-# contain them.
+# The beginning of every DeploymentKey of a script, and of every DefaultValue of a variable. No output of the exporter
+# may contain them.
 DEPLOYMENT_KEY_PREFIX: Final = "sandbox-deployment-key-"
 DEFAULT_VALUE_PREFIX: Final = "sandbox-default-value-"
 # The roles that may read a zone's statistics.
@@ -23,12 +23,12 @@ STATISTICS_ROLES: Final = frozenset(
 
 
 def sandbox_keys() -> dict[str, str]:
-    """Return a fresh map of every key of the sandbox to its role."""
+    """Return key → role for every key of the sandbox, as a new dictionary."""
     return {API_KEY: "User", BEARER_TOKEN: "UserApi", POWERLESS_KEY: "SubuserBilling", **seed("keys")}
 
 
 class TokenKind(StrEnum):
-    """What a token allows."""
+    """What a database token allows."""
 
     FULL_ACCESS = "full_access"
     READ_ONLY = "read_only"
@@ -38,20 +38,20 @@ _FIRST_PAIR: Final = {DATABASE_TOKEN_FULL: TokenKind.FULL_ACCESS, DATABASE_TOKEN
 
 
 class DatabaseTokens:
-    """The tokens that are valid, for all databases of the account, with what each allows."""
+    """The database tokens of the account, each for all of its databases; `valid` is token → what it allows."""
 
     def __init__(self) -> None:
         self._pairs = 1
         self.valid = dict(_FIRST_PAIR)
 
     def generate(self) -> dict[TokenKind, str]:
-        """Create a pair of tokens; those that exist stay valid."""
+        """Create a token of each kind; earlier tokens stay valid."""
         self._pairs += 1
         pair = {kind: f"{token}-{self._pairs}" for token, kind in _FIRST_PAIR.items()}
         self.valid |= {token: kind for kind, token in pair.items()}
         return pair
 
     def regenerate(self) -> dict[TokenKind, str]:
-        """Create a pair of tokens and invalidate all that were there before."""
+        """Create a token of each kind, and make all earlier tokens invalid."""
         self.valid.clear()
         return self.generate()

@@ -1,4 +1,4 @@
-"""The operations of the management API: each turns a request into a call of the world."""
+"""The operations of the management API: each checks a request, and answers it with the values of the world."""
 
 from datetime import UTC, datetime
 from functools import partial
@@ -30,7 +30,7 @@ _field: Final = partial(Body, embed=True, strict=True)
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
 _ShieldZoneId: TypeAlias = Annotated[int, Path(alias="shieldZoneId")]
 _Size: TypeAlias = Annotated[int, Query(alias="perPage", le=1_000)]
-# An empty parameter is an absent one.
+# An empty text means that the parameter is missing.
 _Moment: TypeAlias = Annotated[datetime | None, BeforeValidator(lambda text: text or None)]
 
 
@@ -41,19 +41,22 @@ def _unix(moment: datetime | None) -> float | None:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _dns_zone(world: World, zone_id: int) -> int:
+def _dns_zone_id(world: World, zone_id: int) -> int:
+    """Return the id; raises Refusal if there is no such DNS zone."""
     if zone_id not in world.dns.zones:
         raise Refusal(script_error(404, "dnsZone.not_found", "DnsZone", "The requested DNS zone was not found."))
     return zone_id
 
 
-def _known_script(world: World, script_id: int) -> int:
+def _script_id(world: World, script_id: int) -> int:
+    """Return the id; raises Refusal if there is no such script."""
     if script_id not in world.scripts.scripts:
         raise Refusal(script_error(404, "script.not_found", "Id", "There is no script with this id."))
     return script_id
 
 
-def _shield_zone(world: World, zone_id: int, *, status_code: int | None = None) -> int:
+def _shield_zone_id(world: World, zone_id: int, *, status_code: int | None = None) -> int:
+    """Return the id; raises Refusal if there is no such shield zone. `status_code` is the one in the envelope."""
     if zone_id not in world.shield.zones:
         error_key = "not_found_or_unauthorised_access.shieldzone"
         raise Refusal(refused(error_key, "The shield zone was not found, or is not yours.", status_code=status_code))
@@ -71,13 +74,13 @@ async def dns_statistics(
     begin, end = _unix(date_from), _unix(date_to)
     if begin is not None and end is not None and begin > end:
         raise RequestError("dateFrom is later than dateTo")
-    return payload(world.dns.statistics(_dns_zone(world, zone_id), begin, end))
+    return payload(world.dns.statistics(_dns_zone_id(world, zone_id), begin, end))
 
 
 @_dns("GET /dnszone/{zoneId}/records/scan", bearer=False)
 async def dns_record_scan(world: TheWorld, zone_id: Annotated[int, Path(alias="zoneId")]) -> Response:
     """Return the latest record scan of a DNS zone."""
-    scan = world.scans.answer(_dns_zone(world, zone_id))
+    scan = world.scans.answer(_dns_zone_id(world, zone_id))
     if scan is None:
         return script_error(404, "dnsZone.recordScan.not_found", "DnsZone", "The DNS zone was never scanned.")
     return payload(scan)
@@ -101,7 +104,7 @@ async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
 @operation("GET /shield/metrics/rate-limits/{shieldZoneId}")
 async def shield_zone_rate_limits(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the breaches of every rate limit of a shield zone."""
-    _shield_zone(world, zone_id, status_code=404)
+    _shield_zone_id(world, zone_id, status_code=404)
     limits = [one.limit_id for one in world.rate_limits.limits.values() if one.shield_zone_id == zone_id]
     return enveloped([{"ratelimitId": limit_id, **world.rate_limits.metrics(limit_id)} for limit_id in limits])
 
@@ -114,7 +117,7 @@ async def shield_set_bot_action(
     action: Annotated[int, _field(ge=0, le=2)],
 ) -> Response:
     """Set the action for a bot category."""
-    if world.shield.plan(_shield_zone(world, zone_id, status_code=404)) == _BASIC:
+    if world.shield.plan(_shield_zone_id(world, zone_id, status_code=404)) == _BASIC:
         return refused("invalid_plan_type.bot_categorization", "The plan has no bot categorization.", status_code=403)
     return enveloped({"category": category, "action": action}, with_status=True)
 
@@ -128,7 +131,7 @@ async def shield_switch_access_list(
     request: Request,
 ) -> Response:
     """Switch an access list on or off."""
-    switched = world.access_lists.find(_shield_zone(world, zone_id), configuration_id - CONFIGURATIONS)
+    switched = world.access_lists.find(_shield_zone_id(world, zone_id), configuration_id - CONFIGURATIONS)
     if switched is None:
         return problem(404, "The access list configuration was not found.", request.url.path)
     switched.is_enabled = is_enabled
@@ -138,7 +141,7 @@ async def shield_switch_access_list(
 @_protection(f"GET {_ZONE}/access-lists/{{id}}")
 async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZoneId, request: Request) -> Response:
     """Return a custom access list."""
-    listed = world.access_lists.find(_shield_zone(world, zone_id), list_id)
+    listed = world.access_lists.find(_shield_zone_id(world, zone_id), list_id)
     if listed is None:
         return problem(404, "The access list was not found.", request.url.path)
     return enveloped(world.access_lists.answer(listed), defaulted=list_id % 2 == 0)
@@ -147,7 +150,7 @@ async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZone
 @_protection(f"GET {_ZONE}/api-guardian")
 async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the API guardian of a shield zone."""
-    if world.shield.plan(_shield_zone(world, zone_id)) in (None, _BASIC):
+    if world.shield.plan(_shield_zone_id(world, zone_id)) in (None, _BASIC):
         error_key = "api_guardian.get_api_guardian.no_configuration"
         return refused(error_key, "The shield zone has no API guardian configuration.", status=200)
     return enveloped(api_guardian(zone_id, world.opening), defaulted=zone_id % 2 == 1)
@@ -156,7 +159,7 @@ async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Respon
 @_protection(f"GET {_ZONE}/bot-detection")
 async def shield_bot_detection(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the bot detection of a shield zone."""
-    if world.shield.plan(_shield_zone(world, zone_id)) == _BASIC:
+    if world.shield.plan(_shield_zone_id(world, zone_id)) == _BASIC:
         return refused("invalid_plan_type.bot_detection", "The plan has no bot detection.")
     return enveloped(bot_detection(zone_id), defaulted=zone_id % 2 == 1)
 
@@ -193,7 +196,7 @@ async def script_list(world: TheWorld, page: int = 1, size: _Size = 1_000) -> Re
 @_script("GET /compute/script/{id}")
 async def script_get(world: TheWorld, script_id: _Id) -> Response:
     """Return an edge script."""
-    return payload(world.scripts.answer(_known_script(world, script_id)))
+    return payload(world.scripts.answer(_script_id(world, script_id)))
 
 
 @_script("POST /compute/script/{id}")
@@ -204,7 +207,7 @@ async def script_update(
     script_type: Annotated[int | None, _field(alias="ScriptType", ge=0, le=2)] = None,
 ) -> Response:
     """Update an edge script's settings."""
-    world.scripts.update(_known_script(world, script_id), name, script_type)
+    world.scripts.update(_script_id(world, script_id), name, script_type)
     return payload(world.scripts.answer(script_id))
 
 
@@ -216,10 +219,9 @@ async def script_add_secret(
     secret: Annotated[str, _field(alias="Secret", max_length=4_096)],  # noqa: ARG001 - checked, and not kept
 ) -> Response:
     """Add a named secret to an edge script."""
-    added = world.scripts.add_secret(_known_script(world, script_id), name)
-    if added is None:
+    if world.scripts.has_secret(_script_id(world, script_id), name):
         return script_error(400, "secret.name.taken", "Name", "There is a secret of this name.")
-    return payload(added)
+    return payload(world.scripts.add_secret(script_id, name))
 
 
 @operation("GET /search", bearer=False, errors="empty")

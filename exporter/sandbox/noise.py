@@ -1,4 +1,4 @@
-"""Seeded noise: numbers that are pure functions of a seed and of arguments."""
+"""Random-looking numbers that are computed from a seed and from arguments; equal arguments give equal numbers."""
 
 import uuid
 import zlib
@@ -10,21 +10,21 @@ _T = TypeVar("_T")
 
 
 class Noise:
-    """Computes numbers without state, so that any moment of any resource can be read in any order."""
+    """Computes numbers without state; `parts` are what a number depends on, such as the resource's id and the day."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed & _MASK
 
     def branch(self, area: str) -> "Noise":
-        """Return the noise of an area of the world, independent of other areas."""
+        """Return the noise for an area of the world; it does not depend on other areas."""
         return self.narrowed(zlib.crc32(area.encode()))
 
     def narrowed(self, *parts: int) -> "Noise":
-        """Return noise whose numbers also depend on these parts, which are hashed only once."""
+        """Return noise that always uses these parts, before those of each call."""
         return Noise(self.number(*parts))
 
     def number(self, *parts: int) -> int:
-        """Return 64 bits that depend on the seed and the parts alone."""
+        """Return a number of 64 bits."""
         mixed = self._seed
         for part in parts:
             mixed = (mixed ^ (part & _MASK)) * 0x9E3779B97F4A7C15 & _MASK
@@ -49,7 +49,7 @@ class Noise:
         return options[self.number(*parts) % len(options)]
 
     def chance(self, probability: float, *parts: int) -> bool:
-        """Return whether an event of this probability occurs."""
+        """Return whether an event with this probability occurs."""
         return self.fraction(*parts) < probability
 
     def guid(self, *parts: int) -> str:

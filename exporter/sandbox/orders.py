@@ -1,4 +1,4 @@
-"""The sample table of every database: orders, which are placed and shipped as the world's time passes."""
+"""The sample table of every database: orders that are placed and shipped as the world's time passes."""
 
 import sqlite3
 from typing import Final
@@ -24,7 +24,7 @@ CREATE TABLE orders (
 
 
 class Orders:
-    """The table `orders`: an order every five minutes, for the last thirty days."""
+    """The table `orders`: one order for every five minutes of the last thirty days."""
 
     def __init__(self, noise: Noise, connection: sqlite3.Connection) -> None:
         """Create the table."""
@@ -34,7 +34,7 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to the world's time; no-op within thirty seconds of the last update."""
+        """Update the table to the world's time `now`; no-op within thirty seconds of the last update."""
         since = now - _KEPT if self._upto is None else max(self._upto, now - _KEPT)
         if self._upto is not None and now - self._upto < _FRESH:
             return

@@ -1,4 +1,4 @@
-"""The protection of shield zones: bots, access lists, custom WAF rules and the API guardian."""
+"""The protection of shield zones: bot detection, access lists, custom WAF rules and the API guardian."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive
 from exporter.sandbox.world_clock import WorldClock
 
+# The id of an access list's configuration is the list's own id plus this number.
 CONFIGURATIONS: Final = 100
-"""The id of a list's configuration is the list's own id plus this number."""
 
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2
 
 
 def bot_detection(shield_zone_id: int) -> dict[str, Any]:
-    """Return the bot detection of a shield zone as the platform sends it; of every fifth zone, with nulls."""
+    """Return the bot detection of a shield zone as the platform sends it; that of every fifth zone has nulls."""
     rows = recorded("bot_detection")
     return {**rows[(shield_zone_id - 1) % len(rows)], "shieldZoneId": shield_zone_id}
 
 
 def custom_rules(shield_zones: int) -> dict[int, dict[str, Any]]:
-    """Return the account's custom WAF rules as the platform sends them, by their ids: two for each shield zone."""
+    """Return id → custom WAF rule as the platform sends it; each shield zone has two."""
     rows = recorded("waf_custom_rule")
     rules = {}
     for number in range(_RULES_OF_A_ZONE * shield_zones):
@@ -33,7 +33,7 @@ def custom_rules(shield_zones: int) -> dict[int, dict[str, Any]]:
 
 
 def api_guardian(shield_zone_id: int, opening: float) -> dict[str, Any]:
-    """Return a shield zone's API guardian as the platform sends it, last updated two days before a world's opening."""
+    """Return a shield zone's API guardian as the platform sends it; its times depend on when the world began."""
     payload = recorded("api_guardian")
     times = {"createdAt": iso_naive(opening - 60 * DAY), "updatedAt": iso_long(opening - 2 * DAY)}
     own = {"shieldZoneId": shield_zone_id, **times}
@@ -47,7 +47,7 @@ def api_guardian(shield_zone_id: int, opening: float) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class AccessList:
-    """A custom access list, and the configuration that switches it."""
+    """A custom access list, and the configuration that switches it; `grows` says that it gets an entry every day."""
 
     list_id: int
     shield_zone_id: int
@@ -59,7 +59,7 @@ class AccessList:
 
 
 class AccessLists:
-    """The account's custom access lists, two for each shield zone; the first grows daily, except in a healthy world."""
+    """The account's custom access lists, two for each shield zone; the first one grows, except in a healthy world."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
         self._noise = noise
@@ -78,12 +78,12 @@ class AccessLists:
         found.modified = self._clock.now()
 
     def find(self, shield_zone_id: int, list_id: int) -> AccessList | None:
-        """Return a list of a shield zone."""
+        """Return a list of a shield zone; None if the zone has no list with this id."""
         found = self.lists.get(list_id)
         return found if found is not None and found.shield_zone_id == shield_zone_id else None
 
     def answer(self, found: AccessList) -> dict[str, Any]:
-        """Return a list as the platform sends it; list 9 with nulls."""
+        """Return a list as the platform sends it; list 9 has nulls."""
         today = day_number(self._clock.now())
         size = self._noise.whole(8, 60, _SIZE, found.list_id) + (today % 30 if found.grows else 0)
         drawn = (self._noise.number(_ENTRY, found.list_id, n) for n in range(size))

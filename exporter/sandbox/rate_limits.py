@@ -1,4 +1,4 @@
-"""Rate limits: breaches that come in bursts, with pauses between them."""
+"""Rate limits and their breaches, which come in bursts with pauses between them."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -15,9 +15,10 @@ WINDOW_DAYS: Final = 28
 _SLOTS: Final = 4
 _SLOT: Final = DAY // _SLOTS
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
+# The length of the first burst, and of the shortest one, in seconds.
 _OPENING_BURST: Final = 1_800.0
 _SHORTEST: Final = 600.0
-# With this length, the rate of even the largest burst stays below that at which an alert for blocking fires.
+# The shortest burst in a healthy world, in seconds. Even the largest burst is then too slow to make an alert fire.
 _SHORTEST_HEALTHY: Final = 1_800.0
 
 
@@ -30,22 +31,22 @@ class BreachNumbers(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The sum of them."""
+        """The number of all breaches."""
         return sum(self)
 
     @classmethod
     def of(cls, several: Iterable["BreachNumbers"]) -> "BreachNumbers":
-        """Return the sums of several numbers, none of which is negative."""
+        """Return the sum of several, by action; a negative sum becomes 0."""
         return cls(*(max(0, sum(numbers)) for numbers in zip(cls(), *several, strict=True)))
 
     def answer(self) -> dict[str, int]:
-        """Return them as the platform sends them."""
+        """Return the numbers as the platform sends them."""
         return {"totalBreaches": self.total, **{f"{action}Breaches": count for action, count in self._asdict().items()}}
 
 
 @dataclass(slots=True)
 class RateLimit:
-    """A rate limit of a shield zone; its answers may omit the days, or show plain integers for them."""
+    """A rate limit of a shield zone; its answers may omit the days, or have plain numbers for them."""
 
     limit_id: int
     name: str
@@ -68,19 +69,19 @@ class RateLimits:
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "rate_limits")):
                 limit = self.limits[2 * zone + 1 + place] = RateLimit(2 * zone + 1 + place, name, zone)
-                # One rate limit has no breaches, and one has days that are plain integers.
+                # One rate limit has no breaches and no days, and one has days that are plain numbers.
                 limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
                 limit.plain_days = zone == 3 and place == 1  # noqa: PLR2004 - the third zone's
 
     def add_breaches(
         self, rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
     ) -> None:
-        """Add breaches of a rate limit to today or another day."""
+        """Add breaches of a rate limit to a day, by default today."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
         self.limits[rate_limit_id].added[number].append(BreachNumbers(logged, challenged, blocked))
 
     def true_breaches(self, limit_id: int, day: date) -> BreachNumbers:
-        """Return the true breaches of a day so far."""
+        """Return the breaches of a day so far, which tests compare with the exporter's."""
         return self._counted(self.limits[limit_id], number_of(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:
@@ -89,7 +90,7 @@ class RateLimits:
         now = self._clock.now()
         today = day_number(now)
         counted = {date_of(day): self._counted(limit, day, now) for day in range(today - WINDOW_DAYS + 1, today + 1)}
-        # The map omits days without a breach.
+        # The platform omits days without a breach.
         shown = {day: breaches for day, breaches in counted.items() if breaches.total}
         days = {
             f"{day:%d-%m-%Y}": breaches.total if limit.plain_days else breaches.answer()
@@ -107,7 +108,7 @@ class RateLimits:
         return BreachNumbers.of((_mixed(limit, breaches), *limit.added.get(day, ())))
 
     def _bursts(self, limit_id: int, day: int, now: float) -> int:
-        """Return the breaches of a day's bursts so far."""
+        """Return the number of breaches in the bursts of a day so far."""
         # A new world begins with a burst: one breach every two seconds for half an hour.
         begins = max(self._opening - 60, day * DAY)
         ends = min(self._opening + _OPENING_BURST, (day + 1) * DAY, now)
@@ -126,7 +127,8 @@ class RateLimits:
 
 
 def _mixed(limit: RateLimit, breaches: int) -> BreachNumbers:
-    # In ten successive breaches the order of actions is always the same, so that no action's count ever falls.
+    """Divide a number of breaches by action; with more breaches, the count of no action is lower."""
+    # Ten successive breaches always have the same actions in the same order.
     logged, challenged, blocked = seed("shield", "mixes")[limit.limit_id % 2]
     tens, rest = divmod(breaches, logged + challenged + blocked)
     return BreachNumbers(

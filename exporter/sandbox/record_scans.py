@@ -1,4 +1,4 @@
-"""Record scans of DNS zones: jobs that are Pending, InProgress, then Completed or Failed, and repeat at intervals."""
+"""Record scans of DNS zones: jobs that are repeated, each first pending, then in progress, then completed or failed."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -11,12 +11,13 @@ from exporter.sandbox.timestamps import iso_long, iso_naive
 from exporter.sandbox.world_clock import WorldClock
 
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _, _ACCOUNT = range(1, 9)
+# Zones differ by their place among this many successive zones; these places have special scans.
 _VARIETY: Final = 12
-_FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)  # of twelve successive zones, those with special scans
+_FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)
 
 
 class ScanStatus(IntEnum):
-    """The states of a scan job, as the interface numbers them."""
+    """The status of a scan, with the numbers of the interface document."""
 
     PENDING = 0
     IN_PROGRESS = 1
@@ -26,7 +27,7 @@ class ScanStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One scan: when it was requested, when it begins and ends, and whether it fails."""
+    """One scan: its number, its times in unix seconds, and whether it fails."""
 
     number: int
     created: float
@@ -35,7 +36,7 @@ class _Job:
     fails: bool
 
     def status(self, now: float) -> ScanStatus:
-        """Return the state at a time."""
+        """Return the status at a time in unix seconds."""
         if now < self.begins:
             return ScanStatus.PENDING
         if now < self.ends:
@@ -44,7 +45,7 @@ class _Job:
 
 
 class RecordScans:
-    """The latest scan of every zone; in a healthy world, none fails by itself and none is missing."""
+    """The latest scan of every zone; in a healthy world, no scan fails without an event, and every zone has one."""
 
     def __init__(self, noise: Noise, clock: WorldClock, zones: ResourceIds, *, healthy: bool = False) -> None:
         self._healthy = healthy
@@ -52,28 +53,32 @@ class RecordScans:
         self._clock = clock
         self._zones = zones
         self._opening = clock.now()
-        # Zone → the status that its scan keeps until it is released; None for a scan that was removed.
-        self._held: dict[int, ScanStatus | None] = {}
+        # The zones whose scan was made to fail, and those whose scan was removed; the latter have no scan.
+        self._failed: set[int] = set()
+        self._removed: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scan fail, until it is released."""
-        self._held[self._zones.known(zone_id)] = ScanStatus.FAILED
+        """Make a zone's scan fail, until `release_scan`."""
+        self.release_scan(zone_id)
+        self._failed.add(zone_id)
 
     def forget_scan(self, zone_id: int) -> None:
-        """Remove a zone's scan, as if it was never scanned."""
-        self._held[self._zones.known(zone_id)] = None
+        """Remove a zone's scan, as if the zone was never scanned, until `release_scan`."""
+        self.release_scan(zone_id)
+        self._removed.add(zone_id)
 
     def release_scan(self, zone_id: int) -> None:
         """Let a zone's scan follow its schedule again, after it was made to fail or removed."""
-        self._held.pop(self._zones.known(zone_id), None)
+        self._failed.discard(self._zones.existing(zone_id))
+        self._removed.discard(zone_id)
 
     def answer(self, zone_id: int) -> dict[str, Any] | None:
-        """Return a zone's latest scan as the platform sends it; None if it was never scanned."""
+        """Return a zone's latest scan as the platform sends it; None if the zone was never scanned."""
         now = self._clock.now()
         job = self._latest(zone_id, now)
-        status = self._held.get(zone_id, None if job is None else job.status(now))
-        if job is None or status is None:
+        if job is None or zone_id in self._removed:
             return None
+        status = ScanStatus.FAILED if zone_id in self._failed else job.status(now)
         write = iso_naive if zone_id % 2 else iso_long
         failed, completed = status is ScanStatus.FAILED, status is ScanStatus.COMPLETED
         rows = recorded("dns_record_scan")
@@ -92,7 +97,7 @@ class RecordScans:
         }
 
     def _latest(self, zone_id: int, now: float) -> _Job | None:
-        """Return the last of the scans, which come at intervals; None for a zone that has none."""
+        """Return the latest of a zone's scans, which come at regular intervals; None for a zone without scans."""
         noise = self._noise
         place = self._zones.place(zone_id) % _VARIETY
         if place == _NEVER and not self._healthy:

@@ -1,4 +1,4 @@
-"""Reports what is wrong with a request."""
+"""The error of a request that the sandbox refuses, and the reading of JSON bodies."""
 
 import json
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from starlette.requests import Request
 
 
 class RequestError(Exception):
-    """A request is wrong.
+    """A wrong request.
 
     Args:
-        reasons: what is wrong, in words.
-        status: the status of the answer.
-        fields: the wrong fields of the body, each with what is wrong.
+        reasons: messages that say what is wrong.
+        status: the HTTP status of the answer.
+        fields: the wrong fields of the body: name and message of each.
     """
 
     def __init__(self, *reasons: str, status: int = 400, fields: Sequence[tuple[str, str]] = ()) -> None:
@@ -26,7 +26,7 @@ class RequestError(Exception):
 
 
 def reasons(error: ValidationError | RequestValidationError, *, skip: int = 0) -> list[str]:
-    """Write what is wrong with a value, a line for each fault, without the first `skip` parts of a field's path."""
+    """Return a message for each fault that pydantic found; the first `skip` parts of a field's path are left out."""
     lines = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"][skip:])
@@ -36,10 +36,10 @@ def reasons(error: ValidationError | RequestValidationError, *, skip: int = 0) -
 
 
 async def json_object(request: Request) -> dict[str, Any]:
-    """Read a JSON object of any content type.
+    """Return the body of a request, whatever its content type.
 
     Raises:
-        RequestError: it is not a JSON object.
+        RequestError: the body is not a JSON object.
     """
     try:
         content = json.loads(await request.body())

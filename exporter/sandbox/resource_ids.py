@@ -15,10 +15,10 @@ class ResourceIds:
     """The ids and names of one kind of resource.
 
     Args:
-        first_id: the id of the first resource.
+        first_id: the id of the first resource; the others follow it.
         count: the number of resources.
-        names: the names of the first resources; names of the others are generated.
-        suffix: the end of all seeded names.
+        names: the names of the first resources; the names of the others are generated.
+        suffix: the end of all of these names.
     """
 
     def __init__(self, first_id: int, count: int, names: Sequence[str] = (), suffix: str = "") -> None:
@@ -41,20 +41,20 @@ class ResourceIds:
         return resource_id in self._names
 
     def items(self) -> ItemsView[int, str]:
-        """Return the ids with their names."""
+        """Return (id, name) of every resource."""
         return self._names.items()
 
     def slice(self, start: int, size: int) -> list[int]:
-        """Return up to `size` ids, beginning at a place."""
+        """Return up to `size` ids, without the first `start`."""
         first = min(start, len(self._names))
         return list(islice(self._names, first, first + size))
 
     def place(self, resource_id: int) -> int:
-        """Return the distance of an id from the first seeded one; it determines the resource's properties."""
-        return self.known(resource_id) - self._first
+        """Return how far an id is from the first one; it determines the resource's properties."""
+        return self.existing(resource_id) - self._first
 
-    def known(self, resource_id: int) -> int:
-        """Return an id; raises KeyError if there is no such resource."""
+    def existing(self, resource_id: int) -> int:
+        """Return the id itself; raises KeyError if there is no such resource."""
         if resource_id not in self._names:
             raise KeyError(resource_id)
         return resource_id
@@ -64,10 +64,10 @@ class ResourceIds:
         return self._names[resource_id]
 
     def add(self, name: str, resource_id: int | None = None) -> int:
-        """Add a resource, or bring a removed one back under a name, and return its id."""
+        """Add a resource, and return its id; None takes the next one. Raises ValueError if there is such a resource."""
         new_id = self._last + 1 if resource_id is None else resource_id
         if not 0 < new_id <= _LARGEST_ID:
-            raise ValueError(f"{new_id} is no id")
+            raise ValueError(f"{new_id} is not an id")
         if new_id in self._names:
             raise ValueError(f"{new_id} already exists")
         self._last = max(self._last, new_id)
@@ -80,13 +80,13 @@ class ResourceIds:
 
     def rename(self, resource_id: int, name: str) -> None:
         """Give a resource another name."""
-        self._names[self.known(resource_id)] = name
+        self._names[self.existing(resource_id)] = name
 
 
 def found(kinds: Sequence[tuple[str, ResourceIds]], term: str, start: int, size: int) -> dict[str, Any]:
-    """Return a page of the resources whose names contain a term, in upper or lower case, as the platform sends it.
+    """Return a page of the resources whose names contain a term, as the platform sends it; case does not matter.
 
-    Results beyond the first 10,000 cannot be read, though the total counts them.
+    Only the first 10,000 results can be read; the total also counts the others.
     """
     wanted = term.lower()
     results = [

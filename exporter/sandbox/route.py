@@ -1,4 +1,4 @@
-"""Operations of the sandbox: routes that authenticate before they read, and answer errors as their area does."""
+"""The routes of the sandbox's operations: authentication before all else, and errors in the platform's formats."""
 
 import re
 from collections.abc import Callable, Coroutine
@@ -19,7 +19,7 @@ from exporter.sandbox.world import World
 
 _MEDIA_TYPES: Final = re.compile(r"(application/json|text/json|application/[\w.!#$&^+-]*\+json)", re.ASCII)
 _Endpoint: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
-# These only describe the authentication: an operation checks it before FastAPI reads the request.
+# These only describe the authentication in OpenAPI; `PlatformRoute` checks it before FastAPI reads the request.
 ACCESS_KEY: Final = Security(APIKeyHeader(name="AccessKey", scheme_name="AccessKey", auto_error=False))
 BEARER: Final = Security(HTTPBearer(scheme_name="bearer", auto_error=False))
 ErrorFormat: TypeAlias = Literal["empty", "status", "core", "script", "problem", "field problems"]
@@ -40,7 +40,7 @@ TheWorld: TypeAlias = Annotated[World, Depends(_world)]
 
 
 class Refusal(Exception):
-    """Ends a handler with a response."""
+    """Raised by an operation to end the request with this response."""
 
     def __init__(self, response: Response) -> None:
         super().__init__(response.status_code)
@@ -51,13 +51,13 @@ class PlatformRoute(APIRoute):
     """One operation: its path, its authentication, and the format of its errors.
 
     Args:
-        endpoint: its function; the function's name and docstring are its identifier and summary.
-        route: its method and path.
+        endpoint: its function; the function's name and docstring are its id and summary in OpenAPI.
+        route: its method and path, separated by a blank.
         roles: the roles that may call it; None means all.
         bearer: whether a bearer token is accepted besides the AccessKey header.
         errors: the format of its errors.
-        unauthorised: the format of the error of an unauthorised request; by default as other errors.
-        described: whether the OpenAPI description has it.
+        unauthorised: the format of the error for an unauthorised request; None: that of its other errors.
+        described: whether the OpenAPI description contains it.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Return the request as `application/json`, which FastAPI requires; clients may send another media type."""
+        """Return the request with the content type `application/json`: FastAPI requires it, clients may send others."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -126,7 +126,7 @@ class PlatformRoute(APIRoute):
         return Request({**request.scope, "headers": headers}, request.receive)
 
     def _failure(self, error: RequestError, request: Request) -> Response:
-        """Answer in the format of the operation's errors."""
+        """Return the response for an error, in the operation's format."""
         status, path = error.status, request.url.path
         match self.unauthorised if status == HTTPStatus.UNAUTHORIZED else self.errors:
             case "empty":
@@ -145,7 +145,7 @@ class PlatformRoute(APIRoute):
 
 
 def _first(error: RequestValidationError) -> RequestError:
-    """Return what is wrong with the body; if nothing is, with the first wrong parameter."""
+    """Return the error for a request: it names all faults of the body, or else the first wrong parameter."""
     wrong = [fault for fault in error.errors() if fault["loc"][0] == "body"]
     if not wrong:
         return RequestError(reasons(error, skip=1)[0].replace(": ", " ", 1))
@@ -156,5 +156,5 @@ def _first(error: RequestValidationError) -> RequestError:
 
 
 def operation(route: str, **named: Any) -> Callable[[_Endpoint], PlatformRoute]:  # noqa: ANN401 - as `PlatformRoute`
-    """Return a decorator that makes an operation of a function; the arguments are those of `PlatformRoute`."""
+    """Return a decorator that creates the `PlatformRoute` of a function; the arguments are those of that class."""
     return lambda endpoint: PlatformRoute(endpoint, route, **named)

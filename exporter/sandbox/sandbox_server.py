@@ -1,4 +1,4 @@
-"""The sandbox as an ASGI application, and its HTTP server, which runs inside the loop that starts it."""
+"""The sandbox as an ASGI application, and its HTTP server, which runs on the event loop that starts it."""
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
@@ -12,12 +12,12 @@ from exporter.sandbox.management_api import OPERATIONS
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.world import World
 
-# The exporter may run in the same process, and needs the greater part of the files.
+# The sandbox uses one part of this many of the process's file descriptors. In a demo, the exporter needs the others.
 SHARE_OF_FILES = 4
 
 
 def create_app(world: World, faults: Faults | None = None) -> FastAPI:
-    """Build the application that serves a world; it holds both as `state.world` and `state.faults`."""
+    """Create the application that serves a world; `state.world` and `state.faults` of it are the arguments."""
     scripted = Faults() if faults is None else faults
     app = FastAPI(
         title="Edge platform sandbox",
@@ -36,12 +36,12 @@ def create_app(world: World, faults: Faults | None = None) -> FastAPI:
 
 
 class SandboxServer:
-    """Serves the sandbox on a separate port until it is stopped.
+    """Serves the sandbox on a port until it is stopped.
 
     Args:
         app: the application of `create_app`.
         host: the address to listen on.
-        port: 0 for a free one.
+        port: the port; 0 takes a free one.
     """
 
     def __init__(self, app: Starlette, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -56,7 +56,7 @@ class SandboxServer:
         return f"http://{host}:{self.port}"
 
     async def start(self) -> None:
-        """Bind the port, and return as soon as requests are answered.
+        """Start to serve; return when requests are answered.
 
         Raises:
             ListenError: the address cannot be used.
@@ -71,7 +71,7 @@ class SandboxServer:
         await self._server.start(bound)
 
     async def stop(self) -> None:
-        """Stop serving; answers under way are cut off."""
+        """Stop serving at once, even in the middle of an answer, and close the world."""
         if self._server is not None:
             server, self._server = self._server, None
             await server.stop(answer_seconds=0.0)

@@ -1,4 +1,4 @@
-"""The data of a world: `seed.yaml`, and the recorded good payloads of operations in `payloads/`."""
+"""The constant data of a world: `seed.yaml`, and the recorded answers of operations in `payloads/`."""
 
 import json
 from functools import cache
@@ -11,11 +11,11 @@ _areas = cache(lambda: yaml.safe_load(files(__package__).joinpath("seed.yaml").r
 
 
 def seed(area: str, part: str | None = None) -> Any:  # noqa: ANN401 - any YAML
-    """Return the seed data of an area, or of a part of it; it must not be changed."""
+    """Return the data of an area in `seed.yaml`, or of a part of the area; the caller must not change it."""
     return _areas()[area] if part is None else _areas()[area][part]
 
 
 @cache
 def recorded(operation: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return an operation's good payload, or a list of several for successive resources; it must not be changed."""
+    """Return the recorded payload of an operation, or a list of those of several resources; do not change it."""
     return json.loads(files(__package__).joinpath("payloads", f"{operation}.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Shield zones: their configurations, as the list shows them."""
+"""Shield zones and their configurations, as the list shows them."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ FIRST_PULL_ZONE_ID: Final = 201
 
 
 class ShieldZones:
-    """The account's shield zones, one for each pull zone; in a healthy world, no learning mode ends."""
+    """The account's shield zones, one for each pull zone; in a healthy world, learning mode never ends."""
 
     def __init__(self, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
         self._healthy = healthy
@@ -22,16 +22,16 @@ class ShieldZones:
         self._overrides: dict[int, dict[str, Any]] = {}
 
     def rename_zone(self, shield_zone_id: int, name: str) -> None:
-        """Give the pull zone of a shield zone another name."""
+        """Rename the pull zone of a shield zone."""
         self.zones.rename(shield_zone_id, name)
         self.pull_zones.rename(self._pull_zone_id(shield_zone_id), name)
 
     def set_fields(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
-        """Override fields of a shield zone in the list, also with null or invalid values."""
-        self._overrides.setdefault(self.zones.known(shield_zone_id), {}).update(fields)
+        """Replace fields of a shield zone in the list; any JSON is possible, such as null or invalid values."""
+        self._overrides.setdefault(self.zones.existing(shield_zone_id), {}).update(fields)
 
     def plan(self, zone_id: int) -> int | None:
-        """Return the plan of a shield zone: 0 Basic to 3 Enterprise; None if it is not sent."""
+        """Return the plan of a shield zone, from 0 (Basic) to 3 (Enterprise); None if the list does not show it."""
         plan = {**self._row(zone_id), **self._overrides.get(zone_id, {})}["planType"]
         return plan if isinstance(plan, int) else None
 
@@ -63,7 +63,7 @@ class ShieldZones:
         return {**row, **own, **self._overrides.get(zone_id, {})}
 
     def _row(self, zone_id: int) -> dict[str, Any]:
-        """Return the recorded zone whose fields a zone has: of five successive ones, all plans and one without."""
+        """Return the recorded fields of a zone; five successive zones have the four plans and no plan."""
         rows: list[dict[str, Any]] = recorded("shield_zones")
         return rows[self.zones.place(zone_id) % len(rows)]
 

@@ -1,4 +1,4 @@
-"""SQL on one connection to a database of SQLite, within limits, with the errors of a libSQL server."""
+"""Executes SQL on a SQLite database, with limits, and with the results and errors of a libSQL server."""
 
 import re
 import sqlite3
@@ -18,7 +18,7 @@ _Arguments: TypeAlias = Sequence[SqlValue] | dict[str, SqlValue]
 
 
 class SqlError(Exception):
-    """A request failed in the database; the requests after it still run."""
+    """A request failed in the database; the requests after it are still executed."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -30,21 +30,21 @@ class SqlError(Exception):
 
 
 class ForbiddenError(Exception):
-    """A request writes under a read-only token."""
+    """A request would write, and its token is read-only."""
 
 
 def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
-    """Open a connection that can use its own database only."""
+    """Open a connection to a database file; its statements cannot open other files."""
     connection = sqlite3.connect(
         f"file:{path}?mode={'ro' if read_only else 'rw'}",
         uri=True,
         isolation_level=None,
         check_same_thread=False,
-        timeout=0.0,  # waiting for a lock would block the loop, in which its owner runs, too
+        timeout=0.0,  # waiting for a lock would block the event loop, on which the owner of the lock runs, too
     )
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
     connection.execute("PRAGMA foreign_keys=ON")
-    # Also VACUUM INTO would write another file.
+    # SQLite checks this for `VACUUM INTO`, too, which would write another file.
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )
@@ -52,7 +52,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
 
 
 class SqlSession:
-    """Executes statements on a connection, until a deadline."""
+    """Executes statements on a connection; `set_deadline` limits their time."""
 
     def __init__(self, connection: sqlite3.Connection, monotonic: Callable[[], float]) -> None:
         self.connection = connection
@@ -61,14 +61,14 @@ class SqlSession:
         connection.set_progress_handler(lambda: monotonic() > self._deadline, _STEPS_BETWEEN_CHECKS)
 
     def set_deadline(self, seconds: float) -> None:
-        """Interrupt the execution after a number of seconds."""
+        """Interrupt statements that are still running after this many seconds."""
         self._deadline = self._monotonic() + seconds
 
     def run(self, sql: str, arguments: _Arguments = ()) -> dict[str, Any]:
-        """Execute one statement and return its result.
+        """Execute one statement, and return its result as the protocol sends it.
 
         Raises:
-            SqlError: it failed.
+            SqlError: the statement failed.
             ForbiddenError: it would write, and the connection is read-only.
         """
         began, before = self._monotonic(), self.connection.total_changes
@@ -91,13 +91,13 @@ class SqlSession:
         }
 
     def describe(self, sql: str) -> dict[str, Any]:
-        """Return the number of a statement's parameters, and a query's columns, without any effect of the statement.
+        """Return the description of a statement as the protocol sends it; the statement has no effect.
 
         Raises:
-            SqlError: it cannot be prepared.
+            SqlError: the statement is not valid.
         """
         query = _QUERY.match(sql)
-        # SQLite compiles a statement that it explains, and does not run it.
+        # With EXPLAIN, SQLite compiles a statement without running it. `query_only` prevents writing by a query.
         probe = sql if query else f"EXPLAIN {sql}"
         named: defaultdict[str, None] = defaultdict(lambda: None)
         parameters, cursor = 0, None
@@ -123,7 +123,7 @@ class SqlSession:
         }
 
     def _unnamed(self, sql: str) -> int:
-        """Return the number of a statement's parameters, read from the error of Python for missing values."""
+        """Return the number of a statement's unnamed parameters, which Python's error for missing values contains."""
         try:
             self.connection.execute(sql)
         except sqlite3.ProgrammingError as error:
@@ -133,7 +133,7 @@ class SqlSession:
 
 
 def split(text: str) -> Iterator[str]:
-    """Split SQL text into its statements; in a string, a comment or a trigger, a semicolon does not end one."""
+    """Split SQL text into statements; a semicolon in a string, a comment or a trigger does not end a statement."""
     begin = 0
     for semicolon in re.finditer(";", text):
         statement = text[begin : semicolon.end()]
@@ -148,11 +148,11 @@ def _columns(cursor: sqlite3.Cursor) -> list[dict[str, str | None]]:
 
 
 def _failure(error: Exception) -> SqlError | ForbiddenError:
-    """Translate an error of SQLite to one that a libSQL server reports."""
+    """Return the error of a libSQL server for one of SQLite."""
     name = getattr(error, "sqlite_errorname", None) or "SQLITE_ERROR"
     if name.startswith("SQLITE_READONLY"):
         return ForbiddenError(str(error))
-    # The name of the error without its details, such as SQLITE_CONSTRAINT; a general error has none.
+    # The first two words, such as SQLITE_CONSTRAINT of SQLITE_CONSTRAINT_UNIQUE.
     kind = "_".join(name.split("_")[:2])
     if kind in ("SQLITE_ERROR", "SQLITE_SCHEMA"):
         return SqlError(f"SQL input error: {error}", "SQL_INPUT_ERROR")

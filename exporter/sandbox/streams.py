@@ -1,4 +1,4 @@
-"""Executes the requests of a stream of the database's protocol on a connection."""
+"""A stream of the database's protocol: executes its requests on one connection to the database."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ _REQUEST_SECONDS: Final = 2.0
 
 
 class Stream:
-    """Requests on one connection, with its stored SQL texts; they run in the loop, because each is short."""
+    """Executes requests on one connection, on the event loop, and keeps the SQL texts that the client stores."""
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session
@@ -27,7 +27,7 @@ class Stream:
 
         Raises:
             ForbiddenError: a request would write, and the connection is read-only.
-            ProtocolError: a request violates the protocol; those before it are executed.
+            ProtocolError: a request violates the protocol; the requests before it were executed.
         """
         if not isinstance(requests, list):
             raise ProtocolError("A pipeline has a list of requests")
@@ -44,6 +44,7 @@ class Stream:
         return results
 
     def _respond(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Execute one request; return the fields of its response."""
         match request:
             case {"type": "execute", "stmt": dict(stmt)}:
                 return {"result": self._execute(stmt)}
@@ -63,7 +64,7 @@ class Stream:
             case {"type": "close"}:
                 self.close()
             case _:
-                raise ProtocolError("This is no request of the protocol")
+                raise ProtocolError("This is not a request of the protocol")
         return {}
 
     def _is_autocommit(self) -> bool:
@@ -78,6 +79,7 @@ class Stream:
         return self._session.run(self._text(stmt), named or positional)
 
     def _batch(self, steps: list[Any]) -> dict[str, Any]:
+        """Execute the steps whose conditions hold; return the result and the error of each, null if there is none."""
         results: list[dict[str, Any] | None] = []
         errors: list[dict[str, str] | None] = []
         for step in steps:
@@ -95,6 +97,7 @@ class Stream:
         return {"step_results": results, "step_errors": errors}
 
     def _text(self, source: dict[str, Any]) -> str:
+        """Return the SQL of a request or statement: its own text, or a stored one."""
         match source.get("sql"), source.get("sql_id"):
             case str(sql), None:
                 return sql

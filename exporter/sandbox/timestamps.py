@@ -1,4 +1,4 @@
-"""Writes and reads times in the platform's formats."""
+"""Converts times: unix seconds, numbers of days, dates, and the platform's formats."""
 
 from datetime import UTC, date, datetime
 from typing import Final
@@ -8,32 +8,32 @@ _EPOCH: Final = date(1970, 1, 1).toordinal()
 
 
 def day_number(moment: float) -> int:
-    """Return the UTC day of a moment, counted from 1970-01-01."""
+    """Return the number of the UTC day of a time in unix seconds; 1970-01-01 is 0."""
     return int(moment // DAY)
 
 
 def number_of(day: date) -> int:
-    """Return the number of a UTC day, counted from 1970-01-01."""
+    """Return the number of a date; 1970-01-01 is 0."""
     return day.toordinal() - _EPOCH
 
 
 def date_of(day: int) -> date:
-    """Return the date of a day that is counted from 1970-01-01."""
+    """Return the date of a day by its number; 0 is 1970-01-01."""
     return date.fromordinal(_EPOCH + day)
 
 
 def iso_long(moment: float) -> str:
-    """Write a moment as `2026-02-06T09:27:36.7357793Z`."""
+    """Write a time in unix seconds as `2026-02-06T09:27:36.7357793Z`."""
     whole = int(moment // 1)
     return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{int((moment - whole) * 10_000_000):07d}Z"
 
 
 def iso_naive(moment: float) -> str:
-    """Write a moment as `2026-02-06T09:27:36`, which the platform means as UTC."""
+    """Write a time in unix seconds as `2026-02-06T09:27:36`, in UTC."""
     return f"{datetime.fromtimestamp(int(moment // 1), UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def month_start(moment: float) -> float:
-    """Return the first moment of a moment's UTC month."""
+    """Return the beginning of the UTC month of a time, both in unix seconds."""
     today = datetime.fromtimestamp(moment, UTC)
     return datetime(today.year, today.month, 1, tzinfo=UTC).timestamp()

@@ -1,6 +1,6 @@
-"""Endpoints that real platforms have and the interface does not document: traffic, storage, billing, load balancers.
+"""Operations that real platforms have and the interface document does not: traffic, storage, billing, load balancers.
 
-Configured endpoints can poll them. The OpenAPI description does not contain them.
+Configured endpoints of the exporter can poll them. The OpenAPI description does not contain them.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def _between(world: World, low: float, high: float, *parts: int) -> float:
 
 
 def _chart(world: World, what: int, number: int, most: float) -> dict[str, int]:
-    """Return a chart of days, in which today's value grows."""
+    """Return a chart of days with values up to `most`; today's value grows from 0 in the course of the day."""
     now = world.clock.now()
     today = day_number(now)
     whole = {day: _between(world, most / 2, most, what, number, day) for day in range(today - _WINDOW_DAYS, today + 1)}
@@ -38,7 +38,7 @@ def _chart(world: World, what: int, number: int, most: float) -> dict[str, int]:
 
 
 def _month(world: World, number: int, dollars: float) -> float:
-    """Return an amount that grows from the beginning of the month."""
+    """Return an amount that grows from 0 at the beginning of the month to at most `dollars` at its end."""
     now = world.clock.now()
     return round((now - month_start(now)) / (30 * DAY) * _between(world, dollars / 2, dollars, _CHARGES, number), 4)
 

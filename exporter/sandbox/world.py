@@ -22,7 +22,13 @@ DATABASES: Final = ("orders", "billing")
 class World:
     """One account of the platform with its resources.
 
-    All values are pure functions of the seed, the resource and the clock; only ids, names and changes are stored.
+    Values are computed from the seed, the resource and the clock; only ids, names and changes by events are stored.
+
+    Args:
+        seed: worlds with the same seed have the same values at the same time.
+        clock: the world's clock; None: one that begins now, at normal speed.
+        dns_zones: how many DNS zones there are; `scripts` and `shield_zones` likewise.
+        healthy: whether nothing fails or expires until an event causes it.
     """
 
     def __init__(
@@ -35,7 +41,6 @@ class World:
         *,
         healthy: bool = False,
     ) -> None:
-        """Create a world; a healthy one has no faults until an event causes some."""
         noise = Noise(seed)
         self.seed = seed
         self.clock = WorldClock() if clock is None else clock
@@ -51,7 +56,7 @@ class World:
         self.registries = Images(self.clock)
         self.tokens = DatabaseTokens()
         self.databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
-        # Under which an error with faulty fields is reported.
+        # The id in errors that list wrong fields.
         self.trace = noise.branch("traces").guid(1)
         self.searched = (
             ("dns", self.dns.zones),
@@ -61,6 +66,6 @@ class World:
         )
 
     def close(self) -> None:
-        """Close the databases; nothing else of the world has to be closed."""
+        """Close the databases."""
         for database in self.databases.values():
             database.close()

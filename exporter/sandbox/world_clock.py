@@ -1,16 +1,16 @@
-"""The world's clock: simulated time that a test can advance and a demo can speed up."""
+"""The clock of the simulated account: a test can advance it, and a demo can let it run faster."""
 
 import time
 from collections.abc import Callable
 
 
 class WorldClock:
-    """The clock of the simulated world.
+    """The world's clock.
 
     Args:
-        start: unix seconds; None: the current time.
-        speed: how many times as fast as real time the world's time runs; at 0, only `advance` moves it.
-        monotonic: a clock in seconds.
+        start: the first time in unix seconds; None: the machine's time.
+        speed: seconds of the world for each real second; at 0, only `advance` changes the time.
+        monotonic: the machine's monotonic clock, in seconds.
     """
 
     def __init__(
@@ -22,11 +22,11 @@ class WorldClock:
         self.speed = speed
 
     def now(self) -> float:
-        """Return the world's time as unix seconds, UTC."""
+        """Return the world's time in unix seconds."""
         return self._origin + (self.monotonic() - self._anchor) * self.speed
 
     def advance(self, seconds: float) -> None:
-        """Move the world's time by a number of seconds."""
+        """Change the world's time by a number of seconds."""
         self._origin += seconds
 
     def set_speed(self, speed: float) -> None:
