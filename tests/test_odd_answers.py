@@ -100,7 +100,7 @@ async def test_an_odd_answer_gives_what_can_be_read(
         parts.daemon.work.show()
         await parts.renderer.render()
         assert {name: sorted(parts.samples(name).values()) for name in served} == served
-        failing = {one.reason for _, one in parts.store.statuses() if not one.up}
+        failing = {one.reason for one in parts.store.statuses.values() if not one.up}
         assert failing == ({reason} if reason else set())
 
 

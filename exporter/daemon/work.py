@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
+from exporter.blocking import blocking
 from exporter.collectors import catalogue, discovery
 from exporter.counters.ledger import RETRY_SECONDS, Ledger
 from exporter.counters.rows import packed_lists
@@ -173,10 +174,10 @@ class Work:
         targets are polled at once.
         """
         schedule, known = self.schedule, self.schedule.plans
-        made = await self.renderer.on_thread(plans_of, settings)
+        made = await blocking(self.renderer.thread, plans_of, settings)
         plans = {name: known[name] if known.get(name) == plan else plan for name, plan in made.items()}
         families = [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
-        await self.renderer.on_thread(self.renderer.exposition.declare, families, settings.series.serves)
+        await blocking(self.renderer.thread, self.renderer.exposition.declare, families, settings.series.serves)
         # Nothing else runs until the end of the change: a scrape or a page shows either the old or the new state.
         self._settings, former = settings, schedule.accounts
         moved = {
@@ -187,18 +188,18 @@ class Work:
         for name in schedule.plans.keys() - plans.keys():
             self._telemetry.forget("collector", name)
         for target in self.registry.configure(selections_of(settings), addresses_of(settings)):
-            self.store.remove(target)
+            self.store.remove(target, known)
         self.accounts.use(accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_counters(families)
         schedule.use(plans, accounts)
-        for key, status in list(self.store.statuses()):
-            plan, target = plans.get(key.collector), self.registry.by_key.get(key.target, status.target)
+        for status in list(self.store.statuses.values()):
+            plan, target = plans.get(status.collector), self.registry.by_key.get(status.target.key, status.target)
             # An account whose discovery is off now is still a target, but not of each collector.
             is_polled = plan is not None and target.kind == plan.collector.polls
             is_unwanted = plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target)))
             if is_unwanted or target.client_name in moved:
-                self.store.remove(status.target, key.collector)
+                self.store.remove(status.target, (status.collector,))
         await self.poller.tick()
         self.show()
         await self.accounts.leave(former)
@@ -225,7 +226,7 @@ class Work:
         failing = Counter((one.target.account, one.collector, one.reason) for one in statuses if one.reason)
         telemetry.show(telemetry.failing, failing)
         mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
-        mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.served)
+        mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.families)
         telemetry.show(telemetry.mismatched, mismatched)
 
     async def _show_absent(self) -> None:

@@ -77,9 +77,9 @@ class Explainer:
             for target, left_out in self._candidates(collector):
                 if targets and not {target.key.label, target.name}.intersection(targets):
                     continue
-                status = self.store.find(PollKey(target.key, collector.name))
+                status = self.store.statuses.get(PollKey(target.key, collector.name))
                 # After a failure the values of the last good answer are served until they are stale.
-                answered = status if status is not None and (status.served or status.up) else None
+                answered = status if status is not None and (status.families or status.up) else None
                 of_all = left_out
                 if of_all is None and answered is None:
                     of_all = self._of_silence(collector, target, status)
@@ -148,7 +148,7 @@ class Explainer:
         lists = (one for one in self.collectors() if isinstance(one, EndpointListCollector))
         lister = next((one for one in lists if one.kind == selection.kind), discovery.COLLECTOR)
         account = Target(selection.account, lister.polls, selection.account)
-        status = self.store.find(PollKey(account.key, lister.name))
+        status = self.store.statuses.get(PollKey(account.key, lister.name))
         if status is None or status.since:
             return self._disabled(lister) or self._of_silence(lister, account, status)
         return Finding(Cause.PLATFORM_HAS_NONE, "the list has none for this exporter")
@@ -167,7 +167,7 @@ class Explainer:
     def _of_silence(self, collector: Collector, target: Target, status: Status | None) -> Finding:
         """Return why a target has no values: it fails, its list does, or no poll of it has ended."""
         lister = discovery.COLLECTOR if target.kind == collector.polls else collector
-        listing = self.store.find(PollKey.of(lister.name, target.account, "account", target.account))
+        listing = self.store.statuses.get(PollKey.of(lister.name, target.account, "account", target.account))
         for failed in (status, listing):
             if failed is not None and failed.since:
                 reason = failed.reason or "no poll has succeeded in time"

@@ -5,17 +5,14 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import ParamSpec, TypeVar
 
 from isal import igzip
 
 from exporter.blocking import blocking
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
+from exporter.exposition.segments import DEFLATE_LEVEL
 from exporter.exposition.store import Store
 from exporter.telemetry import Telemetry
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 SHORTEST_GAP = 1.0
 # After a generation that took t seconds, the next one waits this many times t. Without this, with 400,000 series of
@@ -26,7 +23,6 @@ LONGEST_GAP = 5.0
 # If there is no new generation for this long, the served values count as frozen.
 LONGEST_SILENCE = 60.0
 STEP = 0.1
-DEFLATE_LEVEL = 1
 
 
 @dataclass(eq=False, repr=False)
@@ -80,7 +76,7 @@ class Renderer:
         if changes := self.store.changes():
             self._is_behind = True
             began = self.monotonic()
-            await self.on_thread(self.exposition.take, changes)
+            await blocking(self.thread, self.exposition.take, changes)
             self._rendering += self.monotonic() - began
 
     async def render(self) -> None:
@@ -89,7 +85,7 @@ class Renderer:
         await self._take()
         began = self.monotonic()
         self._is_behind = False
-        self.current = await self.on_thread(self.exposition.build)
+        self.current = await blocking(self.thread, self.exposition.build)
         self._rendered = now = self.monotonic()
         self._pause = min(LONGEST_GAP, max(SHORTEST_GAP, (now - began) * PAUSE_FACTOR))
         self.telemetry.render.set(self._rendering + now - began)
@@ -105,13 +101,5 @@ class Renderer:
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, compressed as a gzip member if asked for."""
-
-        def make() -> bytes:
-            selected = self.exposition.select(wanted, form)
-            return igzip.compress(selected, compresslevel=DEFLATE_LEVEL) if gzip else selected
-
-        return await self.on_thread(make)
-
-    async def on_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call a function on the renderer's thread, on which alone `exposition` is changed."""
-        return await blocking(self.thread, work, *args, **kwargs)
+        selected = await blocking(self.thread, self.exposition.select, wanted, form)
+        return await blocking(self.thread, igzip.compress, selected, DEFLATE_LEVEL) if gzip else selected

@@ -7,7 +7,7 @@ families of its last successful poll wait here until the next generation takes w
 import asyncio
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exporter.collectors.collector import Outcome
@@ -44,8 +44,6 @@ ALERT_THRESHOLD = FamilyInfo(
 HEALTH = (TARGET_UP, LAST_SUCCESS, TARGET_LABELS, ALERT_THRESHOLD)
 
 
-# Most targets share it.
-NOTHING_LEFT_OUT: Mapping[str, int] = {}
 # The note of a target that no longer exists, as another collector's call has shown.
 GONE = "the platform says that there is no such resource"
 
@@ -69,7 +67,6 @@ class Status:
             longer interval moves it no more.
         left_out: family → how many label values of its last good answer are left out.
         is_mismatched: whether the total of its last good answer is not the sum of the answer's days.
-        key: the target and its collector; it never changes.
     """
 
     target: Target
@@ -81,21 +78,17 @@ class Status:
     polled: float = 0.0
     duration: float = 0.0
     chart: Sequence[float] = ()
-    families: frozenset[str] = frozenset()
+    families: tuple[str, ...] = ()
     since: float = 0.0
     valid_from: float = 0.0
     expires: float = 0.0
-    left_out: Mapping[str, int] = field(default_factory=lambda: NOTHING_LEFT_OUT)
+    left_out: Mapping[str, int] = field(default_factory=dict)
     is_mismatched: bool = False
-    key: PollKey = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.key = PollKey(self.target.key, self.collector)
 
     @property
-    def served(self) -> bool:
-        """Whether any of its platform series are served."""
-        return bool(self.families)
+    def key(self) -> PollKey:
+        """The target and its collector, which never change."""
+        return PollKey(self.target.key, self.collector)
 
     def health(self) -> tuple[Family, ...]:
         """Return the health families of the target."""
@@ -107,17 +100,6 @@ class Status:
 
 # The families of a target that changed, by name; None if it has one no longer.
 Update = Mapping[str, Family | None]
-
-
-def _packed(chart: Sequence[float]) -> Sequence[float]:
-    """Return a chart in compact form: four bytes a count if all are whole and below 2**32, else eight."""
-    if not chart:
-        return ()
-    try:
-        whole = array("I", map(int, chart))
-    except OverflowError:
-        return array("d", chart)
-    return whole if whole.tolist() == list(chart) else array("d", chart)
 
 
 @dataclass(eq=False, repr=False)
@@ -132,6 +114,7 @@ class Store:
         monotonic: a clock in seconds that never jumps.
         lifetime: collector, target → seconds for which values are valid, by the current intervals.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
+        statuses: the status of each target for each collector.
         has_changed: set while there are changes not yet taken.
         gone: the targets that no longer exist on the platform, as their own answers have said.
     """
@@ -140,21 +123,13 @@ class Store:
     monotonic: Callable[[], float]
     lifetime: Callable[[str, Target], float]
     remembered: Callable[[str, Target], float]
+    statuses: dict[PollKey, Status] = field(default_factory=dict)
     has_changed: asyncio.Event = field(default_factory=asyncio.Event)
     gone: set[TargetKey] = field(default_factory=set)
-    _statuses: dict[PollKey, Status] = field(default_factory=dict)
-    _ordered: list[tuple[PollKey, Status]] | None = None
-    _collectors: set[str] = field(default_factory=set)
-    _names: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
     _changed: dict[PollKey, dict[str, Family | None]] = field(default_factory=dict)
 
     def publish(
-        self,
-        collector: str,
-        outcome: Outcome,
-        *,
-        duration: float,
-        left_out: Mapping[str, int] = NOTHING_LEFT_OUT,
+        self, collector: str, outcome: Outcome, *, duration: float, left_out: Mapping[str, int] | None = None
     ) -> None:
         """Record a poll that succeeded: its families replace all platform families of the target.
 
@@ -165,13 +140,12 @@ class Store:
             left_out: family → how many label values the bound leaves out.
         """
         status = self._ensure_status(collector, outcome.target)
-        status.left_out = left_out or NOTHING_LEFT_OUT
         now = self.wall()
-        status.since = 0.0
-        status.up, status.reason, status.message = True, "", outcome.note
+        status.up, status.since, status.reason, status.message = True, 0.0, "", outcome.note
         status.success, status.polled, status.duration = now, now, duration
-        status.chart = _packed(outcome.chart)
+        status.chart = array("d", outcome.chart)
         status.is_mismatched = outcome.is_mismatched
+        status.left_out = left_out or {}
         self._serve(status, outcome.families)
 
     def fail(self, collector: str, outcome: Outcome, *, duration: float) -> None:
@@ -199,41 +173,27 @@ class Store:
         changed.update((family.info.name, family) for family in families)
         self.has_changed.set()
 
-    def find(self, key: PollKey) -> Status | None:
-        """Return the status of a target for a collector; None if there is none."""
-        return self._statuses.get(key)
-
-    def statuses(self) -> Iterator[tuple[PollKey, Status]]:
-        """Iterate over the status of every target for every collector, ordered by key."""
-        if self._ordered is None:
-            self._ordered = sorted(self._statuses.items(), key=lambda item: item[0])
-        return iter(self._ordered)
-
     def left_out(self) -> Mapping[str, int]:
         """Return for each family how many series of all targets are left out now, because of too many label values."""
         total: Counter[str] = Counter()
-        for status in self._statuses.values():
-            if status.left_out and status.served:
+        for status in self.statuses.values():
+            if status.left_out and status.families:
                 total.update(status.left_out)
         return total
 
     def _ensure_status(self, collector: str, target: Target) -> Status:
         """Create the status of a target if it has none, and return it with the target as it is now."""
-        status = self._statuses.get(PollKey(target.key, collector))
+        status = self.statuses.get(PollKey(target.key, collector))
         if status is None:
             status = Status(target, collector, success=self.remembered(collector, target))
-            self._statuses[status.key] = status
-            self._collectors.add(collector)
-            self._ordered = None
+            self.statuses[status.key] = status
         status.target = target
         return status
 
     def _serve(self, status: Status, families: tuple[Family, ...]) -> None:
         """Replace the families of a target."""
         self.change(status.key, (*families, *status.health()), status.families)
-        # Targets of a kind mostly have the same families, and share one set of names.
-        names = frozenset(family.info.name for family in families)
-        status.families = self._names.setdefault(names, names)
+        status.families = tuple(family.info.name for family in families)
         status.valid_from = self.monotonic()
         status.expires = status.valid_from + self.lifetime(status.collector, status.target)
 
@@ -241,23 +201,19 @@ class Store:
         """Return when values expire: later than at first if the interval has become longer since."""
         return max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
 
-    def clear(self, collector: str, target: Target) -> None:
+    def clear(self, key: PollKey) -> None:
         """Remove the platform families of a target that no longer exists on the platform."""
-        key = PollKey(target.key, collector)
-        status = self.find(key)
-        if status is not None and status.served:
+        status = self.statuses.get(key)
+        if status is not None and status.families:
             self.change(key, (), status.families)
-            status.families = frozenset()
+            status.families = ()
             status.message = status.message or GONE
 
-    def remove(self, target: Target, collector: str | None = None) -> None:
-        """Remove all families and the status of a target, for one collector or for all."""
+    def remove(self, target: Target, collectors: Iterable[str]) -> None:
+        """Remove all families and the status of a target, for these collectors."""
         self.gone.discard(target.key)
-        for name in (collector,) if collector is not None else sorted(self._collectors):
-            key = PollKey(target.key, name)
-            status = self._statuses.pop(key, None)
-            if status is not None:
-                self._ordered = None
+        for key in (PollKey(target.key, name) for name in collectors):
+            if (status := self.statuses.pop(key, None)) is not None:
                 self.change(key, (), (*status.families, TARGET_UP.name, LAST_SUCCESS.name))
 
     def expire(self) -> None:
@@ -267,7 +223,7 @@ class Store:
         target is later, and its series are valid for longer.
         """
         now = self.monotonic()
-        for status in self._statuses.values():
+        for status in self.statuses.values():
             if not status.families or status.expires > now:
                 continue
             if not status.since:
@@ -275,7 +231,7 @@ class Store:
             if status.expires <= now:
                 status.since, status.up = status.since or self.wall(), False
                 self.change(status.key, status.health(), status.families)
-                status.families = frozenset()
+                status.families = ()
 
     def changes(self) -> Mapping[PollKey, Update]:
         """Return the changes since the last call."""

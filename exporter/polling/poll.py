@@ -119,7 +119,7 @@ class Poller:
         account = poll.target.account
         for target in self.registry.apply(account, found):
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
-            self.store.remove(target)
+            self.store.remove(target, self.schedule.plans)
         if found.is_named:
             self.schedule.discovered(account)
         # Applying a long list takes long, and so does scheduling its targets: other tasks may run in between.
@@ -177,7 +177,7 @@ class Poller:
     def _publish(self, collector: Collector, outcome: Outcome, counted: Counters, seconds: float) -> None:
         """Publish an outcome and its counters. After a failure, families of earlier polls stay until they expire."""
         name, target, error = collector.name, outcome.target, outcome.error
-        status = self.store.find(PollKey(target.key, name))
+        status = self.store.statuses.get(PollKey(target.key, name))
         facts = {"collector": name, "account": target.account, "target": target.key.label, "name": target.name}
         if error is not None:
             # A target that is down without a reason has not failed before: its values have expired.
@@ -198,12 +198,12 @@ class Poller:
 
     def _clear(self, collector: Collector, target: Target) -> None:
         """Remove the values of a target that was not found; if the collector owns it, those of all collectors."""
-        self.store.clear(collector.name, target)
+        self.store.clear(PollKey(target.key, collector.name))
         if collector.owns_target:
             self.store.gone.add(target.key)
             for other in self.schedule.plans.values():
                 if other.collector.polls == target.kind:
-                    self.store.clear(other.collector.name, target)
+                    self.store.clear(PollKey(target.key, other.collector.name))
 
     def _is_in_force(self, poll: RunningPoll, target: Target) -> bool:
         """Return whether an outcome may be published: its plan, account and target are those that are polled now."""

@@ -42,7 +42,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
     """
     label = f"{kind}/{target_id}"
     asked = read_fields(query, {"account": None})["account"]
-    named = [one for one in all_targets(parts) if one.target.key.label == label]
+    named = sorted((one for one in all_targets(parts) if one.target.key.label == label), key=lambda one: one.key)
     known = {one.target.client_name: (one.target.key, one.target.name) for one in named}
     gone = {one.key.account: one for one in parts.registry.removals() if one.key.label == label}
     known |= {account: (one.key, one.name) for account, one in gone.items()}

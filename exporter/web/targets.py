@@ -30,12 +30,13 @@ def state_of(status: Status) -> str:
 def all_targets(parts: Parts) -> Iterator[Status]:
     """Yield every target, once for each collector; one that was not polled yet has a status without a poll."""
     store = parts.store
-    for _, status in store.statuses():
-        yield status
+    yield from store.statuses.values()
     for name, plan in parts.schedule.plans.items():
         for target in parts.registry.targets(plan.collector.polls):
             # Where discovery is off, it may look up names, which has no status.
-            if store.find(PollKey(target.key, name)) is None and plan.collector.wants(discovery.without_names(target)):
+            if store.statuses.get(PollKey(target.key, name)) is None and plan.collector.wants(
+                discovery.without_names(target)
+            ):
                 yield Status(target, name, success=store.remembered(name, target))
 
 
@@ -100,7 +101,7 @@ def target_values(parts: Parts, status: Status) -> Json:
     """Return a target as one collector sees it; `reason` is one word for its failure."""
     wall, due = parts.clocks.wall(), parts.schedule.due_at(status.key)
     # The series of a stale target have ended: it has failed for too long.
-    is_stale = not (status.up or status.served) and status.success > 0 and status.polled > 0
+    is_stale = not (status.up or status.families) and status.success > 0 and status.polled > 0
     return {
         "account": status.target.client_name,
         "collector": status.collector,
@@ -115,5 +116,5 @@ def target_values(parts: Parts, status: Status) -> Json:
         "next_poll": None if due is None else wall + max(0.0, due - parts.clocks.monotonic()),
         "failing_since": status.since or None,
         "duration": status.duration if status.polled else None,
-        "chart": [] if is_stale else list(status.chart),
+        "chart": [] if is_stale else [int(one) if one.is_integer() else one for one in status.chart],
     }

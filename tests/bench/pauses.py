@@ -71,11 +71,11 @@ async def measured(settings: Settings, zones: int) -> dict[str, Pause]:
     daemon = await Daemon.start(settings, lambda: settings)
     freezing = asyncio.create_task(event_loop.freeze_growth(lambda: daemon.work.renderer.current.series))
     store = daemon.work.store
-    await until(lambda: sum(status.up for _, status in store.statuses()) >= zones)
+    await until(lambda: sum(status.up for status in store.statuses.values()) >= zones)
     found["start"] = probe.take()
 
     def listed(since: float) -> bool:
-        status = store.find(DISCOVERY)
+        status = store.statuses.get(DISCOVERY)
         return status is not None and status.success > since
 
     for _ in range(ROUNDS):

@@ -146,7 +146,7 @@ async def test_a_process_that_cannot_begin_to_work_frees_its_shard_and_takes_it_
         assert daemon.spare() == "spare: 1 of 1 shards are held"
         refusals.append("can't start new thread")
         await holder.close()
-        await waiting.until(lambda: any(status.up for _, status in daemon.work.store.statuses()))
+        await waiting.until(lambda: any(status.up for status in daemon.work.store.statuses.values()))
         assert not refusals
     finally:
         await daemon.stop()

@@ -198,11 +198,12 @@ async def test_the_cause_of_every_family_is_the_scripted_one(
 async def test_each_family_of_a_polled_target_has_series_or_is_absent() -> None:
     async with exporter_parts() as parts:
         collectors = {collector.name: collector for collector in parts.work.parts.explainer.collectors()}
-        for key, status in parts.store.statuses():
+        for status in parts.store.statuses.values():
+            key = status.key
             named = {info.name for info in collectors[key.collector].families_of(key.target.kind, key.target.id)}
             found = parts.work.parts.explainer.absences(named, [key.target.label])
             absent = {family for absence in found if absence.collector == key.collector for family in absence.families}
-            assert absent == named - set(status.families if status.served else ()), key
+            assert absent == named - set(status.families), key
 
 
 async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or_unknown() -> None:

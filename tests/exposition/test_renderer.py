@@ -72,7 +72,7 @@ async def rendering() -> AsyncIterator[RendererSetup]:
     store = Store(lambda: 1_770_000_000.0, clock, lambda *_: 900.0, lambda *_: 0.0)
     telemetry = Telemetry(CollectorRegistry(), "test")
     exposition = Exposition(telemetry.registry)
-    exposition.declare((*INFOS, *HEALTH))
+    exposition.declare((*INFOS, *HEALTH), lambda _: True)
     renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
     await renderer.render()
     clock.now += SHORTEST_GAP
@@ -146,7 +146,7 @@ async def test_its_own_metrics_say_how_long_it_took_and_how_many_series_there_ar
         await setup.renderer.render()
         assert "edge_exporter_series_dropped{" not in setup.text(), "it is left out as a whole"
         setup.renderer.exposition.declare(INFOS, lambda _: True)
-        setup.store.remove(target)
+        setup.store.remove(target, (COLLECTOR,))
         await setup.renderer.render()
         await setup.renderer.render()
         assert "edge_exporter_series_dropped{" not in setup.text()

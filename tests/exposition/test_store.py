@@ -8,7 +8,7 @@ from exporter.collectors.collector import Outcome
 from exporter.exposition.store import Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.platform.errors import Deadline
-from exporter.targets.target import Target
+from exporter.targets.target import PollKey, Target
 from tests.turned_clock import TurnedClock
 
 QUERIES = FamilyInfo("edge_dns_window_queries", "Queries.", Kind.GAUGE, "", ("zone_id",))
@@ -36,9 +36,9 @@ class StoreSetup:
         self.lifetime = kept
 
     def _expire(self) -> None:
-        served = [status for _, status in self.store.statuses() if status.served]
+        served = [status for status in self.store.statuses.values() if status.families]
         self.store.expire()
-        self.expired.append([status.target.id for status in served if not status.served])
+        self.expired.append([status.target.id for status in served if not status.families])
 
     def _wait(self, clock: TurnedClock, seconds: float) -> None:
         clock.now += seconds
@@ -51,8 +51,8 @@ class StoreSetup:
             "none": lambda lifetime: self._succeed(ZONE, lifetime, ()),
             "fail": lambda _: self._fail(),
             "fail-with-zero": lambda _: self._fail((Family(QUERIES, (Sample(("101",), 0.0),)),)),
-            "gone": lambda _: self.store.clear("dns_statistics", ZONE),
-            "remove": lambda _: self.store.remove(ZONE),
+            "gone": lambda _: self.store.clear(PollKey(ZONE.key, "dns_statistics")),
+            "remove": lambda _: self.store.remove(ZONE, ("dns_statistics",)),
             "interval": lambda lifetime: setattr(self, "lifetime", lifetime),
             "wait": lambda seconds: self._wait(self.monotonic, seconds),
             "wall": lambda seconds: self._wait(self.wall, seconds),
@@ -114,16 +114,5 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
     ("steps", "since"), [("fail wall:60 fail", START), ("fail wall:60 ok wall:60 fail", START + 120)]
 )
 def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float) -> None:
-    ((_, status),) = StoreSetup().run(steps).store.statuses()
+    (status,) = StoreSetup().run(steps).store.statuses.values()
     assert status.since == since
-
-
-def test_statuses_have_the_order_of_account_kind_and_number_also_while_targets_go() -> None:
-    store = StoreSetup().store
-    for key in ("b dns_zone 1", "a script 2", "a dns_zone 10", "a dns_zone 9"):
-        account, kind, number = key.split()
-        store.publish("dns_statistics", Outcome(Target(account, kind, number)), duration=0.1)
-    ordered = ["a dns_zone/9", "a dns_zone/10", "a script/2", "b dns_zone/1"]
-    for left in (ordered, ordered[1:]):
-        assert [f"{key.target.account} {key.target.label}" for key, _ in store.statuses()] == left
-        store.remove(Target("a", "dns_zone", "9"))

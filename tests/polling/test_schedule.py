@@ -42,7 +42,7 @@ SHIELD_ONLY = {"dns_zones": {"discover": False}, "scripts": {"discover": False}}
 
 def was_up(parts: ExporterParts, collector: str, target: Target) -> bool | None:
     """Return whether the last poll succeeded; None before the first."""
-    status = parts.store.find(PollKey(target.key, collector))
+    status = parts.store.statuses.get(PollKey(target.key, collector))
     return status.up if status is not None and status.polled else None
 
 
@@ -236,10 +236,10 @@ async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_with
     async with exporter_parts(world=world(), fault=reset) as parts:
         await parts.settle()
         # A rate limit has its name in its own answer.
-        assert {key.collector for key, _ in parts.store.statuses()} == {"discovery", "shield_rate_limits"}
+        assert {status.collector for status in parts.store.statuses.values()} == {"discovery", "shield_rate_limits"}
         await parts.turn(FIRST_WAIT_OF_LISTS)
         await parts.turn(NAMES_SECONDS)
-        assert {key.collector for key, _ in parts.store.statuses()} > {"discovery", "shield_zones"}
+        assert {status.collector for status in parts.store.statuses.values()} > {"discovery", "shield_zones"}
 
 
 @pytest.mark.parametrize(("account", "index"), [(FIXED, 0), ({}, 0), ({}, 1)], ids=["names", "0 of 2", "1 of 2"])
@@ -399,7 +399,7 @@ async def test_a_platform_is_not_known_by_what_another_one_did_not_have() -> Non
         assert await parts.daemon.reload() == ()
         assert parts.value("edge_dns_window_queries", zone_id="101") is None
         scans = PollKey.of("dns_record_scans", "main", "dns_zone", "103")
-        await until(lambda: (status := parts.store.find(scans)) is not None and status.served)
+        await until(lambda: (status := parts.store.statuses.get(scans)) is not None and status.families)
 
 
 async def test_a_reload_offers_a_refused_key_again() -> None:
@@ -607,7 +607,7 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll(breaks: str) -> Non
             await parts.turn(400)
         assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
-        broken = parts.store.find(PollKey.of("dns_statistics", "main", "dns_zone", "102"))
+        broken = parts.store.statuses.get(PollKey.of("dns_statistics", "main", "dns_zone", "102"))
         assert broken is not None
         assert broken.duration < 400
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 1.0
@@ -670,7 +670,7 @@ async def test_a_failure_after_values_expired_without_a_poll_is_logged_as_a_begi
     async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(1)) as parts:
         parts.clock.now += 3600
         parts.store.expire()
-        assert not any(status.served for _, status in parts.store.statuses())
+        assert not any(status.families for status in parts.store.statuses.values())
         parts.faults.add({"path": "/dnszone/101/statistics", "kind": "status", "status": 500})
         with capture_logs() as logs:
             for _ in range(3):
