@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client.registry import Collector
 
-from exporter.exposition.sample_lines import END, Format, encode_own, header, render
+from exporter.exposition.sample_lines import END, Format, encode, header, own_families, render
 from exporter.exposition.segments import Body, Part, Segment, with_changes
 from exporter.exposition.store import Update
 from exporter.log import logger
@@ -53,8 +53,7 @@ class Filter:
         """Return whether a family is selected: by its name in either format; OpenMetrics leaves `_total` out."""
         if info.kind is Kind.COUNTER and not self.has_counters:
             return False
-        stem = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
-        return not self.names or info.name in self.names or stem in self.names
+        return not self.names or info.name in self.names or info.name.removesuffix("_total") in self.names
 
     def wants_key(self, key: PollKey) -> bool:
         """Return whether a target's chunks are selected."""
@@ -72,12 +71,6 @@ class _Block:
     segments: Sequence[Segment] = ()
     changes: dict[PollKey, bytes] = field(default_factory=dict)
 
-    def join(self) -> Sequence[Segment]:
-        """Return the segments with all changes."""
-        if self.changes:
-            self.segments, self.changes = with_changes(self.segments, self.changes), {}
-        return self.segments
-
 
 @dataclass(eq=False, repr=False)
 class Exposition:
@@ -92,7 +85,7 @@ class Exposition:
     admits: Callable[[str], bool] = lambda _: True
     _blocks: dict[str, _Block] = field(default_factory=dict)
 
-    def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool] = lambda _: True) -> None:
+    def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool]) -> None:
         """Set the families, their order and their headers; other families are removed.
 
         Args:
@@ -115,45 +108,47 @@ class Exposition:
         for key, update in changes.items():
             for name, family in update.items():
                 if name in self._blocks:
-                    self._blocks[name].changes[key] = self._render(key, family) if family is not None else b""
-
-    def _render(self, key: PollKey, family: Family) -> bytes:
-        """Return the sample lines of a target."""
-        try:
-            return render(family)
-        except (ValueError, TypeError, AttributeError) as error:
-            # A bug in one family must not stop all others from being updated.
-            logger().error(
-                "family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error)
-            )
-            return b""
+                    self._blocks[name].changes[key] = b"" if family is None else _rendered(key, family)
 
     def build(self) -> Generation:
         """Join all chunks into a generation; only segments that changed are joined and compressed again."""
-        own = list(encode_own(self.own, self.admits))
-        bodies = {}
+        self._join()
+        own, bodies = own_families(self.own, self.admits), {}
         for form in Format:
             parts = []
             for block in self._blocks.values():
-                if segments := block.join():
-                    parts += [block.headers[form], *(segment.part for segment in segments)]
-            own_lines = b"".join(headers[form] + lines for headers, lines in own)
-            bodies[form] = Body.of([*parts, Part.of(own_lines + END[form])])
+                if block.segments:
+                    parts += [block.headers[form], *(segment.part for segment in block.segments)]
+            bodies[form] = Body.of([*parts, Part.of(encode(own, form) + END[form])])
         series = sum(segment.series for block in self._blocks.values() for segment in block.segments)
         return Generation(bodies, series)
 
     def select(self, wanted: Filter, form: Format) -> bytes:
         """Return the part of the exposition that a filter selects."""
+        self._join()
         pieces: list[bytes] = []
         for block in self._blocks.values():
-            if not wanted.wants_family(block.info):
-                continue
-            chunks = [chunk for segment in block.join() for chunk in segment.chunks(wanted.wants_key)]
-            if chunks:
-                pieces.append(block.headers[form].plain())
-                pieces.extend(chunks)
+            if wanted.wants_family(block.info):
+                chunks = [chunk for segment in block.segments for chunk in segment.chunks(wanted.wants_key)]
+                if chunks:
+                    pieces += (block.headers[form].plain(), *chunks)
         # The program's own metrics belong to no collector and no target.
         if not wanted.collectors and not wanted.targets:
-            for headers, lines in encode_own(self.own, self.admits, wanted.names):
-                pieces += (headers[form], lines)
+            pieces.append(encode(own_families(self.own, self.admits, wanted.names), form))
         return b"".join((*pieces, END[form]))
+
+    def _join(self) -> None:
+        """Put all changes into the segments."""
+        for block in self._blocks.values():
+            if block.changes:
+                block.segments, block.changes = with_changes(block.segments, block.changes), {}
+
+
+def _rendered(key: PollKey, family: Family) -> bytes:
+    """Return the sample lines of a target."""
+    try:
+        return render(family)
+    except (ValueError, TypeError, AttributeError) as error:
+        # A bug in one family must not stop all others from being updated.
+        logger().error("family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error))
+        return b""

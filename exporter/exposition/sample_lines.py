@@ -1,10 +1,8 @@
-"""Encodes the lines of a family in both formats, as prometheus-client's encoders do."""
+"""Encodes families in both formats, with prometheus-client's encoders or as they do."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable
 from enum import Enum
 from functools import lru_cache
-from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,13 +10,11 @@ from prometheus_client import Metric as WireMetric
 from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
 from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample as WireSample
 from prometheus_client.utils import floatToGoString
 
-from exporter.metric import Family, FamilyInfo, Kind, LabelValues
+from exporter.metric import Family, FamilyInfo, Kind
 
 MOST_REMEMBERED = 4096
-_PLACE = re.compile(r"<(\d+)>")
 
 
 class Format(Enum):
@@ -32,45 +28,32 @@ class Format(Enum):
 END = {Format.TEXT: b"", Format.OPENMETRICS: b"# EOF\n"}
 
 
-def _wire(info: FamilyInfo) -> WireMetric:
-    # The encoders add the `_total` of a counter.
-    name = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
-    return WireMetric(name, info.help, info.kind.value, info.unit)
-
-
-def _encode(metric: WireMetric, form: Format) -> bytes:
+def encode(families: Iterable[WireMetric], form: Format) -> bytes:
+    """Return families of the client library as its encoder writes them, without the end of the exposition."""
     # The encoders ask a registry for its families, and for nothing else.
-    family: Any = SimpleNamespace(collect=lambda: (metric,))
-    encoded: bytes = (encode_text if form is Format.TEXT else encode_openmetrics)(family)
+    registry: Any = SimpleNamespace(collect=lambda: families)
+    encoded: bytes = (encode_text if form is Format.TEXT else encode_openmetrics)(registry)
     return encoded.removesuffix(END[form])
-
-
-def _sample_lines(metric: WireMetric, samples: list[WireSample]) -> bytes:
-    bare = WireMetric(metric.name, "", metric.type, metric.unit)
-    bare.samples = samples
-    # An empty help text gives one line, so that two lines are before the samples.
-    return _encode(bare, Format.TEXT).split(b"\n", 2)[2]
 
 
 def header(info: FamilyInfo, form: Format) -> bytes:
     """Return the HELP, TYPE and UNIT lines of a family."""
-    return _encode(_wire(info), form)
+    # The encoders add the `_total` of a counter.
+    name = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
+    return encode([WireMetric(name, info.help, info.kind.value, info.unit)], form)
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
-def _template(info: FamilyInfo) -> tuple[str, Callable[[LabelValues], LabelValues]]:
-    """Return a template of a sample line, as the client library writes it, and what puts label values in its order."""
-    labels = {name: f"<{place}>" for place, name in enumerate(info.labels)}
-    line = _sample_lines(_wire(info), [WireSample(info.name, labels, 0.0)]).decode().replace("%", "%%")
-    order = [int(place) for place in _PLACE.findall(line)]
-    # With one index, itemgetter would return a single value instead of a tuple.
-    in_order: Callable[[LabelValues], LabelValues] = itemgetter(*order) if len(order) > 1 else tuple
-    return _PLACE.sub("%s", line).rpartition(" ")[0] + " %s\n", in_order
+def _template(info: FamilyInfo) -> Callable[..., str]:
+    """Return what makes a sample line of the label values, in the family's order, and the number."""
+    # The client library writes labels in the order of their names.
+    by_name = sorted((name, place) for place, name in enumerate(info.labels))
+    labels = ",".join(f'{name}="{{{place}}}"' for name, place in by_name)
+    shown = f"{{{{{labels}}}}}" if labels else ""
+    return f"{info.name}{shown} {{{len(info.labels)}}}\n".format
 
 
 _number: Callable[[float], str] = floatToGoString
-# The client library writes numbers from this one on in another form than Python.
-_LONG_NUMBER = 1e6
 
 
 def render(family: Family) -> bytes:
@@ -78,7 +61,7 @@ def render(family: Family) -> bytes:
 
     They are the same in both formats.
     """
-    (line, in_order), count = _template(family.info), len(family.info.labels)
+    line, count = _template(family.info), len(family.info.labels)
     lines: list[str] = []
     for sample in family.samples:
         values, value = sample
@@ -87,29 +70,22 @@ def render(family: Family) -> bytes:
         text = "".join(values)
         if '"' in text or "\\" in text or "\n" in text:
             values = tuple(it.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"") for it in values)
-        number = repr(float(value)) if 0.0 <= value < _LONG_NUMBER else _number(value)
-        lines.append(line % (*in_order(values), number))
+        lines.append(line(*values, _number(value)))
     return "".join(lines).encode()
 
 
-def encode_own(
-    registry: Collector, admits: Callable[[str], bool], names: frozenset[str] = frozenset()
-) -> Iterator[tuple[Mapping[Format, bytes], bytes]]:
-    """Yield the header in each format and the lines, which are the same in both, of the program's own families.
+def own_families(registry: Collector, admits: Callable[[str], bool], names: Collection[str] = ()) -> list[WireMetric]:
+    """Return the program's own families as they are now.
 
     Args:
         registry: holds them; it must not contain `_created` samples, which the two formats write differently.
         admits: returns whether a family with this exposed name is served.
-        names: selects families by either name, or that of any of their samples; an empty set selects everything.
+        names: selects families by either name, or that of any of their samples; none selects everything.
     """
+    families = []
     for metric in registry.collect():
         exposed = f"{metric.name}_total" if metric.type == "counter" else metric.name
         own_names = {metric.name, exposed, *(sample.name for sample in metric.samples)}
-        if admits(exposed) and not (names and names.isdisjoint(own_names)):
-            header_lines = _own_header(metric.name, metric.documentation, metric.type, metric.unit)
-            yield header_lines, _sample_lines(metric, metric.samples)
-
-
-@lru_cache(maxsize=MOST_REMEMBERED)
-def _own_header(name: str, text: str, kind: str, unit: str) -> Mapping[Format, bytes]:
-    return {form: _encode(WireMetric(name, text, kind, unit), form) for form in Format}
+        if admits(exposed) and not (names and own_names.isdisjoint(names)):
+            families.append(metric)
+    return families

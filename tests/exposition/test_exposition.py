@@ -55,7 +55,7 @@ def of(*families: Family) -> Update:
 def exposition() -> Exposition:
     """Return an exposition of the families above."""
     made = Exposition(NothingOwn())
-    made.declare(INFOS)
+    made.declare(INFOS, lambda _: True)
     return made
 
 
@@ -91,7 +91,7 @@ def test_the_exposition_is_sent_byte_by_byte_as_recorded() -> None:
     made.take({key(10): of(family(WINDOW, "10", 2.5), family(TYPES, "10", count=2))})
     shown = "".join(f"--- {form.name}\n{text(made.build(), form)}" for form in Format)
     reworded = replace(WINDOW, help="Queries in other words.")
-    made.declare((reworded,))
+    made.declare((reworded,), lambda _: True)
     shown += f"--- with another help\n{text(made.build())}"
     made.take({key(9): of(family(reworded, "9", 2.0))})
     shown += f"--- and polled\n{text(made.build())}"

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import generate_latest as encode_text
 from prometheus_client.openmetrics.exposition import generate_latest as encode_openmetrics
 
-from exporter.exposition.sample_lines import END, Format, encode_own, header, render
+from exporter.exposition.sample_lines import END, Format, encode, header, own_families, render
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -17,7 +17,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 def plain(registry: CollectorRegistry, form: Format, *names: str) -> bytes:
     """Return the program's own families with their headers, all of them or those of these names."""
-    return b"".join(headers[form] + lines for headers, lines in encode_own(registry, lambda _: True, frozenset(names)))
+    return encode(own_families(registry, lambda _: True, names), form)
 
 
 @pytest.fixture

@@ -196,7 +196,7 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     }
     plans = plans_of(settings)
     work.schedule.use(plans, entries)
-    work.renderer.exposition.declare([*families(), *HEALTH])
+    work.renderer.exposition.declare([*families(), *HEALTH], lambda _: True)
     await work.renderer.render()
     schedule = FixedSchedule(plans, entries, clock())
     parts = work.store, work.registry, work.renderer
