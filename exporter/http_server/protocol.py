@@ -2,19 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import uvicorn
+from starlette.types import Scope
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from exporter.http_server.connections import Connections
 
-HeaderLines = Sequence[tuple[bytes, bytes]]
 # The headers of an answer that needs no waiting, and its body.
-ReadyAnswer = tuple[HeaderLines, bytes]
-# The URL and the headers of a GET → its answer; None if the application gives it.
-Ready = Callable[[bytes, HeaderLines], ReadyAnswer | None]
-NOTHING_READY: Ready = lambda _url, _headers: None  # noqa: E731 - a default
+ReadyAnswer = tuple[Sequence[tuple[bytes, bytes]], bytes]
+# The ASGI scope of a GET → its answer; None if the application gives it.
+Ready = Callable[[Scope], ReadyAnswer | None]
+NOTHING_READY: Ready = lambda _scope: None  # noqa: E731 - a default
 
 REQUEST_SECONDS = 10.0
 LARGEST_HEAD = 16 * 1024
@@ -69,40 +71,30 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         self._unfinished = self._unfinished or 1
         super().on_message_begin()
 
-    def on_headers_complete(self) -> None:
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Send an answer that is ready, in a fifth of the time; the application gives all others, in tasks."""
-        answer = self._ready(self.url, self.headers) if self._is_simple() else None
+        is_simple = cycle.scope["method"] == "GET" and cycle.keep_alive and not self.flow.write_paused
+        answer = self._ready(cast("Scope", cycle.scope)) if is_simple else None
         if answer is None:
-            super().on_headers_complete()
+            super()._start_asgi_task(cycle, app)
             return
         headers, body = answer
         lines = [b"%s: %s\r\n" % line for line in (*self.server_state.default_headers, *headers)]
         self.transport.write(b"".join((b"HTTP/1.1 200 OK\r\n", *lines, b"\r\n")))
+        # By itself: to join it with the head would copy it.
         self.transport.write(body)
+        cycle.response_complete = True
         self.on_response_complete()
-
-    def _is_simple(self) -> bool:
-        """Return whether the request is a GET on a connection that stays open, and all answers before are taken."""
-        cycle: RequestResponseCycle | None = self.cycle
-        return (
-            self.parser.get_method() == b"GET"
-            and self.parser.get_http_version() == "1.1"
-            and self.parser.should_keep_alive()
-            and (cycle is None or cycle.response_complete)
-            and not self.flow.write_paused
-        )
 
     def on_body(self, body: bytes) -> None:
         """Handle a part of a request's body; it does not count towards the head's size."""
         self._unfinished -= len(body)
-        if self.cycle is not None:
-            super().on_body(body)
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End a request: no time limit applies until the next one begins."""
         self._unfinished = 0
-        if self.cycle is not None:
-            super().on_message_complete()
+        super().on_message_complete()
 
     def _waits(self) -> bool:
         """Return whether the connection waits for its client: for a request, or until it takes the answer."""

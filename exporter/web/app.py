@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.http_server.protocol import HeaderLines, ReadyAnswer
+from exporter.http_server.protocol import ReadyAnswer
 from exporter.web.api import API, encode, explain, readable
 from exporter.web.headers import with_headers
 from exporter.web.health import health
@@ -42,7 +42,6 @@ class Application:
 
     def __init__(self, parts: Callable[[], Parts], prefix: str, pages: ASGIApp) -> None:
         self._path = f"{prefix}/metrics"
-        self._url = self._path.encode()
         self._parts, self._pages = parts, pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,9 +51,9 @@ class Application:
         else:
             await self._pages(scope, receive, with_headers(send))
 
-    def ready(self, url: bytes, headers: HeaderLines) -> ReadyAnswer | None:
+    def ready(self, scope: Scope) -> ReadyAnswer | None:
         """Implement `exporter.http_server.protocol.Ready`."""
-        return MetricsEndpoint(self._parts()).ready(headers) if url == self._url else None
+        return MetricsEndpoint(self._parts()).ready(scope) if scope["path"] == self._path else None
 
 
 class _Endpoints:

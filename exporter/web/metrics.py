@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.segments import SEGMENT_BYTES
-from exporter.http_server.protocol import HeaderLines, ReadyAnswer
+from exporter.http_server.protocol import ReadyAnswer
 from exporter.web.headers import ALWAYS, MOST_REMEMBERED, accepted, with_headers
 from exporter.web.parts import Parts
 from exporter.web.targets import not_polled
@@ -52,13 +52,12 @@ class MetricsEndpoint:
             selected = await self.select(wanted, form, gzip=gzip)
             await _send(send, form, _cut(selected), len(selected), gzip=gzip)
 
-    def ready(self, headers: HeaderLines) -> ReadyAnswer | None:
+    def ready(self, scope: Scope) -> ReadyAnswer | None:
         """Return the answer to a scrape of everything if it is compressed, not large, and may have counters."""
-        form, gzip = accepted(headers)
+        form, gzip = accepted(scope["headers"])
         body = self.parts.renderer.current.bodies[form].packed
-        if gzip and len(body) <= LARGEST_AT_ONCE and self.parts.ledger.may_serve():
-            return _headers(form, len(body), gzip=True), body
-        return None
+        is_ready = gzip and not scope["query_string"] and len(body) <= LARGEST_AT_ONCE
+        return (_headers(form, len(body), gzip=True), body) if is_ready and self.parts.ledger.may_serve() else None
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, without counters that may not be served now."""

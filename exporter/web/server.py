@@ -74,7 +74,7 @@ class WebServer:
             access,
             self._connections,
             None if self._tls is None else self._tls.latest,
-            lambda url, headers: ready(url, headers) if access.is_open else None,
+            lambda scope: ready(scope) if access.is_open else None,
         )
         await self._server.start(self._socket)
 

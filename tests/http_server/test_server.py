@@ -19,7 +19,6 @@ from exporter.http_server.loop_server import STEP, LoopServer, bind
 from exporter.http_server.protocol import (
     LARGEST_HEAD,
     REQUEST_SECONDS,
-    HeaderLines,
     ReadyAnswer,
     TimeLimitedProtocol,
 )
@@ -53,9 +52,9 @@ async def named(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse(text)(scope, receive, send)
 
 
-def ready(url: bytes, _headers: HeaderLines) -> ReadyAnswer | None:
+def ready(scope: Scope) -> ReadyAnswer | None:
     """Answer /ready and /large at once, and nothing else."""
-    body = {b"/ready": b"ready", b"/large": PIECE}.get(url)
+    body = {"/ready": b"ready", "/large": PIECE}.get(scope["path"])
     return ([(b"content-length", b"%d" % len(body))], body) if body is not None else None
 
 
@@ -313,7 +312,7 @@ async def test_a_ready_answer_waits_for_the_one_before() -> None:
     async with serving(named) as (_, port), asyncio.timeout(PATIENCE):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(REQUEST + READY)
-        assert b"/  here" in await reader.readuntil(b"/ready  here")
+        assert b"/  here" in await reader.readuntil(b"\r\n\r\nready")
         writer.close()
 
 
