@@ -7,7 +7,7 @@ from itertools import islice
 from exporter.targets.resource_lists import REMOVALS_LAST, Facts, Known, KnownResources, Place, Removal, newest
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import NAMED_BY_SEARCH, Inventory, Target, TargetKey
+from exporter.targets.target import NAMED_BY_SEARCH, Inventory, ResourceList, Target, TargetKey
 
 # How many scripts of other shards one discovery reads.
 MOST_READ = 100
@@ -94,18 +94,19 @@ class Registry:
             place = (account, kind)
             selection, fixed = self._selections.get(place), self._fixed.get(place, {})
             names, known = self._names.setdefault(place, {}), self._known_at(place)
-            is_narrow = selection is not None and not selection.discover
-            listed = tuple(one for one in found.resources if one.id in fixed or not is_narrow)
-            for one in listed:
+            listed = found
+            if selection is not None and not selection.discover:
+                listed = ResourceList(tuple(one for one in found.resources if one.id in fixed), complete=False)
+            for one in listed.resources:
                 former = known.resources.get(one.id)
                 # A script's own answer may say a new name before the list does.
                 if one.name and (former is None or one.name != former.name):
                     names[one.id] = one.name
-            for ended in known.ended_by(found) - fixed.keys():
+            for ended in known.ended_by(listed) - fixed.keys():
                 names.pop(ended, None)
             # Nothing selects pull zones; their names are used.
             if selection is not None:
-                known.merge(replace(found, resources=listed), self._addresses.get(account, ""), self._wall())
+                known.merge(listed, self._addresses.get(account, ""), self._wall())
         return self._rebuild({(account, kind) for kind in inventory.lists})
 
     def _known_at(self, place: Place) -> KnownResources:

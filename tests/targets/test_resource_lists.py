@@ -105,3 +105,11 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
         after.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
     assert [one.key.id for one in after.removals()] == ["02"]
+
+
+def test_a_list_from_before_zones_were_discovered_is_not_whole() -> None:
+    fixed = (Target(*PLACE, "101"),)
+    made = registry(type(DISCOVERING)(*PLACE, fixed))
+    made.apply("main", zones("a", "b"))
+    made.configure([type(DISCOVERING)(*PLACE, fixed, discover=True)])
+    assert (names(made), made.is_known_whole(*PLACE)) == ("a", False)
