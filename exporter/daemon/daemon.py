@@ -274,7 +274,6 @@ class Daemon:
             started=self._started,
             config_loaded=self._config_loaded,
             config_faults=self._config_faults,
-            is_durable=self.settings.state.is_durable,
             set_aside=self.telemetry.set_aside_at,
             spare=self.spare(),
             unproven=self._unproven(),

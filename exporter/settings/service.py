@@ -163,11 +163,6 @@ class StateSettings(Section):
         return self.url is not None or self.url_file is not None
 
     @property
-    def is_durable(self) -> bool:
-        """Whether counters survive the process."""
-        return self.is_shared or self.path is not None
-
-    @property
     def address_key(self) -> str:
         """The key of the database's address."""
         return "url" if self.url_file is None else "url_file"

@@ -36,7 +36,6 @@ class Process:
     Attributes:
         config_loaded: when the configuration in force was loaded.
         config_faults: the faults of a later one that was refused.
-        is_durable: whether the counters are kept in a file or a database; otherwise they start at 0 with the process.
         set_aside: when damaged state was last found in this run; None if that never happened.
         spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
         unproven: which answer is missing since the start, of the state database or of a platform; empty if none is.
@@ -49,7 +48,6 @@ class Process:
     started: float
     config_loaded: float
     config_faults: tuple[str, ...]
-    is_durable: bool
     set_aside: float | None
     spare: str
     unproven: str

@@ -5,16 +5,20 @@ and an unknown value is null.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from exporter.exposition.store import Status
-from exporter.web.health import health
+from exporter.targets.target import DATABASE_PREFIX
 from exporter.web.parts import Parts, Process
 from exporter.web.targets import FAILING, STATES, UP, all_targets, state_of
 from exporter.web.url_fields import Json
 
 MOST_FAILURES = 50
 MOST_REMOVED = 50
+SLOWEST_TICK = 30.0
+# Work that is repeated has stalled if no round has ended for this many times the time between two, or for this long.
+STALLED_ROUNDS = 3
+SHORTEST_STALL = 30.0
 
 
 def status_of(parts: Parts) -> Json:
@@ -36,11 +40,7 @@ def status_of(parts: Parts) -> Json:
         "series": parts.renderer.current.series,
         "config_loaded": process.config_loaded,
         "config_faults": process.config_faults,
-        "ledger": {
-            "durable": process.is_durable,
-            "fault": parts.ledger.fault,
-            "set_aside": process.set_aside,
-        },
+        "ledger": {"fault": parts.ledger.fault, "set_aside": process.set_aside},
         "targets": {state: sum(states[state] for states in accounts.values()) for state in STATES},
         "accounts": [_account(parts, process, name, accounts[name], failures) for name in parts.schedule.accounts],
         "collectors": [_collector(parts, name, collectors[name]) for name in parts.schedule.plans],
@@ -50,6 +50,72 @@ def status_of(parts: Parts) -> Json:
             for one in parts.registry.removals()[:MOST_REMOVED]
         ],
     }
+
+
+def health(parts: Parts) -> Json:
+    """Return which part has stalled, and what the first readiness waits for; both are empty if none."""
+    process = parts.process()
+    ailment, waits_for = _ailment(parts, process), _waits_for(parts, process)
+    return {
+        "healthy": not ailment,
+        "ailment": ailment,
+        "ready": not waits_for,
+        "waits_for": waits_for,
+        "spare": process.spare,
+        "rounds": {name: one.succeeded for name, one in process.rounds.items()},
+    }
+
+
+def _ailment(parts: Parts, process: Process) -> str:
+    """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
+    if parts.clocks.monotonic() - parts.schedule.last_tick >= SLOWEST_TICK:
+        return "the scheduler has stalled"
+    if not parts.ledger.is_alive():
+        return "the ledger has stalled"
+    if not parts.renderer.is_alive():
+        return "the exposition has stalled"
+    now = parts.clocks.monotonic()
+    for name, one in process.rounds.items():
+        if now - one.ended >= max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL):
+            return f"the task {name} has stalled"
+    return ""
+
+
+def _waits_for(parts: Parts, process: Process) -> str:
+    """Return what readiness waits for; empty if for nothing, or if the process was ready before.
+
+    Discovery must have ended (a spare has none), a call must have been authenticated, and the first counts must have
+    been saved: no counter is served before.
+    """
+    if process.was_ready.is_set():
+        return ""
+    missing = process.unproven if parts.schedule.all_discovered() else "discovery has not ended"
+    if missing:
+        return _refusal(parts, process.account_up) or missing
+    reason = parts.ledger.why_no_counters()
+    return f"no counter is served: {reason}" if reason else ""
+
+
+def _refusal(parts: Parts, known: Collection[str]) -> str:
+    """Return the credentials that are refused, or could not be read or sent, in words; empty if none.
+
+    `known` are the accounts; where there are none, readiness waits for databases.
+    """
+    refused = {
+        name: account.client.credential.refused
+        for name, account in parts.schedule.accounts.items()
+        if (name in known or not known) and account.client.credential.is_refused()
+    }
+    return ", ".join(
+        f"the {_credential_of(name)} {'is not accepted' if secret else 'cannot be used'}"
+        for name, secret in refused.items()
+    )
+
+
+def _credential_of(account: str) -> str:
+    if account.startswith(DATABASE_PREFIX):
+        return f"token of database {account.removeprefix(DATABASE_PREFIX)}"
+    return f"key of account {account}"
 
 
 def _failures(statuses: Iterable[Status]) -> list[Json]:

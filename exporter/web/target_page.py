@@ -17,8 +17,6 @@ from exporter.web.parts import Parts
 from exporter.web.targets import all_targets, target_values
 from exporter.web.url_fields import Json, read_fields
 
-# So many values are shown; /metrics has all.
-MOST_VALUES = 200
 _HEALTH = frozenset(info.name for info in HEALTH)
 # A kind of target → its shipped dashboard, and the dashboard's variable for the id; empty if there is none.
 _DASHBOARDS = {
@@ -58,7 +56,6 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
     account = chosen[0]
     key, name = known[account]
     exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
-    values = list(_values(exposed, key.account, {key.id, name}))
     absent = absences(parts, (), [key.label])["absences"]
     grafana = parts.process().dashboard_url
     return {
@@ -68,8 +65,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
         "name": name,
         "removed": gone[account].at if account in gone else None,
         "results": [target_values(parts, one) for one in named if one.target.key == key],
-        "values": values[:MOST_VALUES],
-        "omitted": max(0, len(values) - MOST_VALUES),
+        "values": list(_values(exposed, key.account, {key.id, name})),
         "absences": [one for one in absent if one["account"] == account],
         "dashboard": _dashboard(grafana, key) if grafana else "",
     }

@@ -3,7 +3,7 @@ from starlette.datastructures import QueryParams
 
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
-from exporter.web.health import health
+from exporter.web.status import health
 from exporter.web.targets import find_targets
 from tests.web.view_setup import view_setup, zone
 
@@ -67,13 +67,3 @@ async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
         waits_for.append(status["waits_for"])
     assert waits_for == ["the state's database has not answered", ""]
     assert (status["ready"], status["shard"], status["spare"]) == (True, None, "spare: 2 of 2 shards are held")
-
-
-async def test_what_readiness_waits_for_is_one_line() -> None:
-    async with view_setup("a\nb", "c") as setup:
-        setup.unproven = UNPROVEN
-        for account in setup.schedule.accounts.values():
-            account.client.credential.refused = "wrong"
-        assert health(setup.parts())["waits_for"] == (
-            "the key of account a b is not accepted, the key of account c is not accepted"
-        )

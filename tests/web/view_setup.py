@@ -100,7 +100,6 @@ class ViewSetup:
     up: dict[str, bool] = field(default_factory=dict)
     is_ledger_alive: bool = True
     faults: tuple[str, ...] = ()
-    is_durable: bool = True
     dashboard_url: str | None = None
     ledger_fault: str = ""
     set_aside: float | None = None
@@ -128,7 +127,6 @@ class ViewSetup:
                 started=START - 7200,
                 config_loaded=START - 600,
                 config_faults=self.faults,
-                is_durable=self.is_durable,
                 set_aside=self.set_aside,
                 spare=self.spare,
                 unproven=self.unproven,

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
 from exporter.validation.types import format_duration
-from exporter.web.health import credential_of
-from exporter.web.page import wording
+from exporter.web.page.wording import compact, figure, lapse, plain, plural, untrusted
 from exporter.web.targets import LONGEST_SEARCH
 from exporter.web.url_fields import Json
 
@@ -25,16 +24,11 @@ def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> 
     return f"./?{asked}#targets" if asked else "./#targets"
 
 
-_FILTERS = (
-    *(wording.lapse, moment, format_duration),
-    *(wording.compact, wording.figure, wording.plural),
-    *(wording.untrusted, wording.plain),
-)
+_FILTERS = (compact, figure, format_duration, lapse, moment, plain, plural, untrusted)
 _GLOBALS = {
     "LONGEST_SEARCH": LONGEST_SEARCH,
     "HAS_NONE": Cause.PLATFORM_HAS_NONE.words,
     "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",
-    "credential_of": credential_of,
     "repository": REPOSITORY,
     "to_targets": to_targets,
 }

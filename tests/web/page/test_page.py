@@ -228,7 +228,7 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
             "Tasks last succeeded lists 60 s ago",
         ),
         (lambda setup: setup.rounds.update(lists=Round(60.0, setup.clock())), "Tasks last succeeded lists not yet"),
-        (refused, "The key of account main is not accepted."),
+        (refused, "The credential of main is not accepted."),
         (lambda setup: awaited(setup).succeed(zone(1)), "2 of 3 targets wait for the first poll."),
         (
             lambda setup: awaited(setup).fail(zone(1)),
@@ -238,8 +238,6 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
             lambda setup: setattr(awaited(setup).schedule, "is_discovered", False),
             "Not ready: discovery has not ended; 2 wait for the first poll.",
         ),
-        (lambda setup: setup.succeed(zone(1)), "Counters kept in the state file"),
-        (lambda setup: setattr(setup, "is_durable", False), "Counters not persisted"),
     ],
 )
 async def test_what_the_page_says_of_a_state(set_up: Callable[[ViewSetup], object], sentence: str) -> None:
