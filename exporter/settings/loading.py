@@ -61,9 +61,7 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
     file = replace(file, places=places, settable=settable)
     # What is no section in the file is a fault of the file, which a flag or a variable does not hide.
     above = {path: value for path, (value, _) in given.items() if isinstance(_found(data, path[:-1]), Mapping | None)}
-    settings = validated(file, lambda: Settings(_nested(above), **data), faults, REMOVED)
-    settings.come_from(file)
-    return settings
+    return validated(file, lambda: Settings(_nested(above), file, **data), faults, REMOVED)
 
 
 def _found(data: object, path: KeyPath) -> object:

@@ -50,7 +50,8 @@ class Settings(BaseSettings, Section):
 
     Args:
         above: the sections as flags and variables set them.
-        file: the sections as in the file, the lowest source.
+        file: which line, flag or variable set each value.
+        sections: the sections as in the file, the lowest source.
     """
 
     model_config = SettingsConfigDict(validate_default=False)  # they are values already, and no texts
@@ -70,10 +71,11 @@ class Settings(BaseSettings, Section):
     state: StateSettings = StateSettings()
     shard: ShardSettings = ShardSettings()
     log: LogSettings = LogSettings()
-    _file: MarkedFile = PrivateAttr(default_factory=MarkedFile)
+    _file: MarkedFile = PrivateAttr()
 
-    def __init__(self, above: Data | None = None, /, **file: object) -> None:
-        super().__init__(**{_LAYERS: (above or {}, file)})  # type: ignore[arg-type] # the other parameters are options
+    def __init__(self, above: Data | None = None, file: MarkedFile | None = None, /, **sections: object) -> None:
+        super().__init__(**{_LAYERS: (above or {}, sections)})  # type: ignore[arg-type] # the others are options
+        self._file = file or MarkedFile()
 
     @classmethod
     def settings_customise_sources(
@@ -112,10 +114,6 @@ class Settings(BaseSettings, Section):
                 found, interval = format_duration(collector.stale_after), format_duration(collector.interval)
                 message = f"found {found}, expected at least the interval ({interval})"
                 yield ("collectors", name, "stale_after"), message
-
-    def come_from(self, file: MarkedFile) -> None:
-        """Take over which line, flag or variable set each value."""
-        self._file = file
 
     def origin(self, path: KeyPath) -> str:
         """Return what set a value: a line, a variable or a flag; `default` if nothing did."""
