@@ -5,9 +5,6 @@ import os
 import stat
 from pathlib import Path
 
-# The time of the last change in nanoseconds, the size and the number of a file.
-Stamp = tuple[int, int, int]
-
 _KINDS = (
     (stat.S_ISDIR, "is a directory, expected a file"),
     (stat.S_ISFIFO, "is a pipe, such as '<(command)' makes; expected a regular file, which can be read again later"),
@@ -21,28 +18,12 @@ class NotRegularFileError(OSError):
     """The path is not a regular file, or its content is not UTF-8 where text is needed; `strerror` says which."""
 
 
-def check_regular(path: Path) -> os.stat_result:
-    """Return the status of a regular file, and never block; raises OSError, for another kind NotRegularFileError."""
+def read_regular(path: Path) -> bytes:
+    """Return the content of a regular file; raises OSError, for another kind of file NotRegularFileError."""
     try:
-        status = path.stat()
+        _refuse(path, path.stat())
     except ValueError:
         raise OSError(errno.EINVAL, "no file can have this name") from None
-    _refuse(path, status)
-    return status
-
-
-def stamp(path: Path) -> Stamp | None:
-    """Return what changes with the content of a regular file; None if it cannot be accessed."""
-    try:
-        status = check_regular(path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def read_regular(path: Path) -> bytes:
-    """Return the content of a file; raises OSError, for another kind NotRegularFileError."""
-    check_regular(path)
     # The file may have been replaced since the check. So open it without blocking, and check it again.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
         _refuse(path, os.fstat(file.fileno()))

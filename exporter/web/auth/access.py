@@ -19,8 +19,8 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="edge-exporter", charset="UTF-8"'}
 _LONGEST_PASSWORD = 72  # bcrypt ignores the bytes after these
-# Without this limit, clients with wrong passwords could keep all connections busy.
-_MOST_WAITING = 128
+# The most requests whose password is checked or waits for it; more could keep all connections busy.
+_MOST_CHECKS = 128
 
 
 class AccessControl:
@@ -40,8 +40,7 @@ class AccessControl:
         self._app, self._executor = app, executor
         self._open_paths = frozenset(route_prefix.rstrip("/") + path for path in _OPEN_PATHS)
         self._remembered: dict[bytes, bytes] = {}
-        self._lock = asyncio.Lock()
-        self._waiting = 0
+        self._lock, self._places = asyncio.Lock(), asyncio.Semaphore(_MOST_CHECKS)
         self.replace(config)
 
     def replace(self, config: WebConfig) -> None:
@@ -92,18 +91,14 @@ class AccessControl:
         digest = blake2b(password, key=known or b"").digest()
         if self._remembered.get(user) == digest:
             return None
-        if self._waiting == _MOST_WAITING:
+        if self._places.locked():
             return PlainTextResponse("too many passwords are being checked; try again\n", 503, {"Retry-After": "1"})
-        self._waiting += 1
-        try:
-            async with self._lock:
-                # Another request may have checked the same password in the meantime.
-                if self._remembered.get(user) != digest:
-                    seen = password[:_LONGEST_PASSWORD]
-                    if await blocking(self._executor, bcrypt.checkpw, seen, hashed) and known:
-                        self._remembered[user] = digest
-        finally:
-            self._waiting -= 1
+        async with self._places, self._lock:
+            # Another request may have checked the same password in the meantime.
+            if self._remembered.get(user) != digest:
+                seen = password[:_LONGEST_PASSWORD]
+                if await blocking(self._executor, bcrypt.checkpw, seen, hashed) and known:
+                    self._remembered[user] = digest
         return None if self._remembered.get(user) == digest else wrong
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, SecretStr
 
 from exporter.log import logger
-from exporter.untrusted.regular_file import Stamp, read_regular, stamp, unreadable
+from exporter.untrusted.regular_file import read_regular, unreadable
 from exporter.validation.section import Conflict, Section
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -32,6 +32,13 @@ _CIPHERS: Mapping[str, str] = {
     "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA": "ECDHE-RSA-AES128-SHA",
     "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA": "ECDHE-RSA-AES256-SHA",
 }
+
+
+class Pem(NamedTuple):
+    """A certificate, a key or authorities in PEM form, None if not given; and the configuration key that gives it."""
+
+    key: str
+    text: str | None
 
 
 class TlsFileError(Exception):
@@ -83,7 +90,23 @@ class TlsSettings(Section):
             yield ("client_allowed_sans",), f"needs client_auth_type: {requires}"
 
 
-def server_context(settings: TlsSettings) -> ssl.SSLContext:
+def read_pems(settings: TlsSettings) -> list[Pem]:
+    """Read the certificate, the key and the authorities; raises TlsFileError for a file that cannot be read."""
+    return [_read_pem(settings, key) for key in ("cert", "key", "client_ca")]
+
+
+def _read_pem(settings: TlsSettings, key: str) -> Pem:
+    file: Path | None = getattr(settings, f"{key}_file")
+    text: SecretStr | None = getattr(settings, key)
+    if file is None:
+        return Pem(key, None if text is None else text.get_secret_value())
+    try:
+        return Pem(f"{key}_file", read_regular(file).decode("ascii", "replace"))
+    except OSError as error:
+        raise TlsFileError(f"{key}_file", f"{file} {unreadable(error)}") from None
+
+
+def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
     """Build a context for accepting connections; raises TlsFileError for a file or an option that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ciphers = ":".join(filter(None, settings.cipher_suites))
@@ -94,20 +117,19 @@ def server_context(settings: TlsSettings) -> ssl.SSLContext:
         with _refusing("cipher_suites", "this machine's OpenSSL has none of these suites"):
             context.set_ciphers(ciphers)
 
-    (_, certificate), (name, key) = _pem(settings, "cert"), _pem(settings, "key")
+    certificate, key, authorities = pems
     wrong = "is encrypted, not in PEM form, or not the key of the certificate; or the certificate is broken"
-    with _refusing(name, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
+    with _refusing(key.key, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
         # With a password, OpenSSL does not ask for one.
         context.load_cert_chain(certificate_path, key_path, password="")
     if settings.client_auth_type != "NoClientCert":
         is_required = settings.client_auth_type == "RequireAndVerifyClientCert"
         context.verify_mode = ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL
-        if settings.client_ca_file is None and settings.client_ca is None:
+        if authorities.text is None:
             context.set_default_verify_paths()
         else:
-            name, authorities = _pem(settings, "client_ca")
-            with _refusing(name, "is broken, or has no certificate in PEM form"):
-                context.load_verify_locations(cadata=authorities)
+            with _refusing(authorities.key, "is broken, or has no certificate in PEM form"):
+                context.load_verify_locations(cadata=authorities.text)
     if settings.client_allowed_sans:
         context.sslobject_class = _checking(frozenset(settings.client_allowed_sans))
     return context
@@ -124,23 +146,11 @@ def _refusing(key: str, message: str) -> Iterator[None]:
         raise TlsFileError(key, f"cannot be used: {error.strerror}") from None
 
 
-def _pem(settings: TlsSettings, key: str) -> tuple[str, str]:
-    """Return the configuration key of a PEM, and its content: from the named file or, without one, from the text."""
-    file: Path | None = getattr(settings, f"{key}_file")
-    text: SecretStr | None = getattr(settings, key)
-    if file is None:
-        return key, "" if text is None else text.get_secret_value()
-    try:
-        return f"{key}_file", read_regular(file).decode("ascii", "replace")
-    except OSError as error:
-        raise TlsFileError(f"{key}_file", f"{file} {unreadable(error)}") from None
-
-
 @contextmanager
-def _in_memory(text: str) -> Iterator[str]:
-    """Return the path of a text for OpenSSL, which reads only files: in memory, so that no key is written to a disk."""
+def _in_memory(pem: Pem) -> Iterator[str]:
+    """Return the path of a PEM for OpenSSL, which reads only files: in memory, so that no key is written to a disk."""
     with os.fdopen(os.memfd_create("pem"), "w", encoding="ascii", errors="replace") as file:
-        file.write(text)
+        file.write(pem.text or "")
         file.flush()
         yield f"/proc/self/fd/{file.fileno()}"
 
@@ -176,9 +186,9 @@ class ServerTls:
 
     def replace(self, settings: TlsSettings) -> None:
         """Apply other settings to new connections; if a file cannot be used, the former stay. Raises TlsFileError."""
-        stamps = _stamps(settings)
-        self._current = server_context(settings)
-        self._settings, self._stamps = settings, stamps
+        pems = read_pems(settings)
+        self._current = server_context(settings, pems)
+        self._settings, self._pems = settings, pems
 
     def latest(self) -> ssl.SSLContext:
         """Return the context for the next connection, and read changed files for those after it, on a thread."""
@@ -189,18 +199,12 @@ class ServerTls:
         return self._current
 
     def _refresh(self) -> None:
-        """Read the files again if they have changed since they could be used."""
-        if _stamps(self._settings) == self._stamps:
-            return
+        """Read the files again, and apply them if they have changed since they could be used."""
         try:
-            self.replace(self._settings)
+            if read_pems(self._settings) != self._pems:
+                self.replace(self._settings)
             self._fault = ""
         except TlsFileError as error:
             if str(error) != self._fault:
                 logger().error("TLS file not usable, the old one stays in force", error=str(error))
             self._fault = str(error)
-
-
-def _stamps(settings: TlsSettings) -> list[Stamp | None]:
-    """Return what changes with the content of the files."""
-    return [stamp(file) for file in (settings.cert_file, settings.key_file, settings.client_ca_file) if file]

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from exporter.validation.section import Conflict, Section, validated
 from exporter.validation.yaml_file import read_marked
-from exporter.web.auth.tls import TlsFileError, TlsSettings, server_context
+from exporter.web.auth.tls import TlsFileError, TlsSettings, read_pems, server_context
 
 # A check takes 20 seconds at cost 18, and each further step doubles the time. The last letter of a salt has only two
 # significant bits.
@@ -65,7 +65,7 @@ class WebConfig(Section):
         """Check the files of certificates and keys."""
         try:
             if self.tls_server_config is not None:
-                server_context(self.tls_server_config)
+                server_context(self.tls_server_config, read_pems(self.tls_server_config))
         except TlsFileError as error:
             yield ("tls_server_config", error.key), str(error)
 

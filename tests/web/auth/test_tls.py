@@ -22,7 +22,7 @@ from structlog.testing import capture_logs
 from exporter.blocking import one_thread
 from exporter.http_server.connections import Acceptor, Connections
 from exporter.http_server.loop_server import LoopServer, bind
-from exporter.web.auth.tls import ServerTls, TlsFileError, TlsSettings, server_context
+from exporter.web.auth.tls import ServerTls, TlsFileError, TlsSettings, read_pems, server_context
 from tests.waiting import END_SECONDS, PATIENCE, until
 from tests.web.certificates import Authority
 
@@ -33,6 +33,11 @@ WRONG_PAIR = "is encrypted, not in PEM form, or not the key of the certificate; 
 def replace(settings: TlsSettings, **changes: object) -> TlsSettings:
     """Return settings with other values."""
     return TlsSettings.model_validate(settings.model_dump(exclude_unset=True) | changes)
+
+
+def context_of(settings: TlsSettings) -> ssl.SSLContext:
+    """Return the context of these settings and of their files."""
+    return server_context(settings, read_pems(settings))
 
 
 @asynccontextmanager
@@ -108,12 +113,12 @@ async def test_a_connection_has_the_newest_version_within_the_bounds(
 
 def test_the_cipher_suites_are_those_that_are_named(settings: TlsSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     suites = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
-    context = server_context(replace(settings, cipher_suites=suites))
+    context = context_of(replace(settings, cipher_suites=suites))
     named = {str(cipher["name"]) for cipher in context.get_ciphers() if cipher["protocol"] != "TLSv1.3"}
     assert named == {"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"}
     monkeypatch.setattr(ssl.SSLContext, "set_ciphers", Mock(side_effect=ssl.SSLError))
     with pytest.raises(TlsFileError, match="OpenSSL has none of these suites"):
-        server_context(replace(settings, cipher_suites=suites))
+        context_of(replace(settings, cipher_suites=suites))
 
 
 @pytest.mark.parametrize(
@@ -241,5 +246,5 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
     ]
     for key, changes, message in wrong:
         with pytest.raises(TlsFileError) as refused:
-            server_context(replace(settings, **changes))
+            context_of(replace(settings, **changes))
         assert (refused.value.key, str(refused.value).replace(f"{tmp_path}{os.sep}", "")) == (key, message)

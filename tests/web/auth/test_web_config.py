@@ -4,7 +4,7 @@ from textwrap import dedent
 import pytest
 
 from exporter.validation.configuration_errors import ConfigurationError
-from exporter.web.auth.tls import server_context
+from exporter.web.auth.tls import read_pems, server_context
 from exporter.web.auth.web_config import load_web_config
 from tests.golden import assert_golden
 from tests.web.certificates import Authority
@@ -115,6 +115,6 @@ tls_server_config:
     tls = config.tls_server_config
     assert tls is not None
     files = len(list(Path("/dev/fd").iterdir()))
-    assert server_context(tls).get_ca_certs() != []
+    assert server_context(tls, read_pems(tls)).get_ca_certs() != []
     assert len(list(Path("/dev/fd").iterdir())) == files
     assert "PRIVATE KEY" not in f"{config!r} {config} {tls!r}"
