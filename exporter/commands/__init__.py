@@ -1,6 +1,7 @@
-"""The commands; `exporter.cli` lists them, and loads one only when it is called.
+"""The commands; `exporter.cli` lists them, and imports the module of one only when it is called.
 
-A command's module has its name. The large ones are folders, whose `__init__.py` defines the options and the help.
-`output/` prints tables and messages, and ends commands. In: options and arguments. Out: text on the terminal and an
-exit code; every expected fault is a message.
+In: options and arguments. Out: text on the terminal and an exit code; an expected fault is a message, not a traceback.
+
+The module of a command has its name. Large ones are folders, whose `__init__.py` defines the options and the help.
+`output/` prints tables and messages, and ends commands.
 """

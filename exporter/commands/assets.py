@@ -1,4 +1,4 @@
-"""`assets`: writes the dashboards, rules, runbooks and configuration files that belong to this version."""
+"""`assets`: writes the dashboards, alert rules, runbooks and configuration files of this version to a folder."""
 
 from difflib import unified_diff
 from pathlib import Path
@@ -10,10 +10,15 @@ from exporter.commands.output.printing import complain, complaining, counted
 
 
 def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[str, str]:
-    """Write files, by their names, into a folder, which is made where it does not exist; files that differ are kept.
+    """Write files to a folder, which is created if it does not exist.
+
+    Args:
+        texts: the name of each file, and its content.
+        folder: the folder.
+        force: whether existing files that differ are replaced; otherwise they are kept.
 
     Returns:
-        A sentence on what was written, and what kept files differ in; empty without any.
+        A sentence that says what was written, and the differences of the files that were kept; empty if there are none.
 
     Raises:
         AssetError: a file cannot be written.

@@ -100,7 +100,11 @@ def command(
 
 
 def _parsed(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """Return the labels of `NAME=VALUE` texts; raises UsageError for a wrong name, and one that the series have."""
+    """Return name → value from texts `NAME=VALUE`.
+
+    Raises:
+        click.UsageError: a name is not valid, is there twice, or is one of the labels `taken`, which the series have.
+    """
     found: dict[str, str] = {}
     for text in labels:
         match = _LABEL.fullmatch(text)
@@ -117,8 +121,19 @@ async def _read(
     first: datetime | None,
     last: datetime | None,
 ) -> tuple[str, list[PastSeries], list[str]]:
-    """Return the days in words, those of each series, and what could not be read."""
-    # All shards keep their rows in one database; a state file has those of its own shard.
+    """Read the counts of days from the charts.
+
+    Args:
+        settings: the settings.
+        polled: all collectors; those that discover targets are polled first.
+        charts: the collectors whose charts are read.
+        first: the first day; None: 30 days before the day after the last.
+        last: the last day; None: yesterday.
+
+    Returns:
+        The days as text, the series, and messages about what could not be read.
+    """
+    # A state database has the counters of all shards; a state file has those of its own shard.
     registry = Registry(Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname()))
     registry.configure(selections_of(settings))
     rows = await stored_rows(settings.state, [one.name for one in charts])

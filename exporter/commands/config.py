@@ -1,4 +1,4 @@
-"""`config`: shows the merged settings.
+"""`config`: shows the settings in force.
 
 In: flags, environment and file. Out: a line for each setting, or JSON; secrets are masked.
 """

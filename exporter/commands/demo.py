@@ -1,4 +1,4 @@
-"""`demo`: runs a sandbox and the daemon on it, with nothing to configure."""
+"""`demo`: runs a sandbox and a daemon that polls it; nothing has to be configured."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ LEVELS = ("debug", "info", "warning", "error")
     "--log-level", type=click.Choice(LEVELS), default="warning", show_default=True, help="The lowest logged level."
 )
 def command(**given: Any) -> None:  # noqa: ANN401 - the options
-    """Run the exporter on a local platform, with nothing to configure.
+    """Run the exporter with a simulated platform; nothing has to be configured.
 
     SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
     """

@@ -1,4 +1,4 @@
-"""`explain`: asks a running exporter which families are absent, and why, and prints the answer."""
+"""`explain`: asks a running exporter which families have no series, and why, and prints the answer."""
 
 import json
 from base64 import b64encode
@@ -45,8 +45,8 @@ def command(things: tuple[str, ...], *, url: str, username: str, password_file: 
 
 
 def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]) -> dict[str, Any]:
-    """Request an explanation, and return the answer."""
-    # The exporter is requested directly; the proxy of the environment is only for the platform.
+    """Request an explanation from the exporter at a URL, and return its JSON; after an error, end the command."""
+    # Without a proxy: the one in the environment is for the platform.
     opener = build_opener(ProxyHandler({}))
     try:
         request = Request(f"{url}/api/v1/explain?{urlencode(fields)}", headers=dict(headers))  # noqa: S310 - checked
@@ -63,7 +63,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Return two lines for each absence: what is absent, and why."""
+    """Return the answer as text: two lines for each absence, which say what is absent and why."""
     for named, words in answer["others"].items():
         yield f"{named}: {words}"
     for absence in answer["absences"]:
@@ -76,6 +76,6 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str], number: int = 0) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first five names, and how many more there are; `number` is the number of all names if more."""
     more = max(number, len(names)) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

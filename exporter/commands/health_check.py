@@ -1,6 +1,6 @@
-"""Asks the exporter of this container for its health; the image runs it as `python -m exporter.commands.health_check`.
+"""The health check of the container image, which runs it as `python -m exporter.commands.health_check`.
 
-It runs every few seconds, so it imports neither the settings nor the commands.
+It runs every few seconds, so it imports neither the settings nor the other commands.
 """
 
 import os
@@ -14,8 +14,8 @@ TIMEOUT_SECONDS = 4
 
 
 def main() -> None:
-    """Request HEALTHCHECK_URL, by default the image's own address; exit with an error if that is not healthy."""
-    # No proxy and no check of the certificate: the request does not leave this container.
+    """Request the URL in HEALTHCHECK_URL, by default /-/healthy of this container; exit with code 1 if that fails."""
+    # Without a proxy and a check of the certificate, because the request does not leave the container.
     context = ssl._create_unverified_context()  # noqa: S323, SLF001
     opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
     try:

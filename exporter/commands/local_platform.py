@@ -1,4 +1,4 @@
-"""Serves the local platform, alone for `sandbox`, and with the exporter on it for `demo`."""
+"""Serves the sandbox: alone for the command `sandbox`, and with an exporter that polls it for `demo`."""
 
 import asyncio
 import signal
@@ -18,16 +18,17 @@ from exporter.sandbox.world_clock import WorldClock
 from exporter.settings.model import Settings
 from exporter.validation.types import parse_listen
 
+# The speed of simulated time with --fast.
 FAST = 240.0
 HOST = "127.0.0.1"
-# Targets are polled sixty times as often as by default, so that changes show soon.
+# In a demo, targets are polled this many times as often as by default, so that changes are seen soon.
 SPEED_UP = 60
 SHORTEST_INTERVAL = 5.0
 QUERY = "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROUP BY region"
 
 
 def listed(world: World) -> dict[str, object]:
-    """Return settings of an account that list whatever in a world cannot be discovered."""
+    """Return settings of an account, which list those resources of a world that the exporter cannot discover."""
     return {
         "rate_limits": [
             {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
@@ -46,7 +47,7 @@ def listed(world: World) -> dict[str, object]:
 
 
 def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
-    """Return settings that poll everything that a sandbox serves from this world."""
+    """Return the settings of a demo: they poll everything in a world, which a sandbox serves at `url`."""
     scripts = world.scripts.scripts
     account = {
         "name": "demo",
@@ -79,7 +80,7 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
 
 
 def serve_demo(*, listen: str, sandbox_port: int, fast: bool, seed: int, log_level: Level) -> None:
-    """Serve a world and the exporter on it until a signal."""
+    """Serve a world, and an exporter that polls it, until a signal."""
     try:
         address = str(parse_listen(listen))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Defines the options that several commands share: the file, the output format and the settings' flags."""
+"""The options that several commands share: the configuration file, the output format, and the flags of the settings."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,10 +12,10 @@ from exporter.settings.flags import Flag, flags
 C = TypeVar("C", bound=Callable[..., Any])
 
 ACCOUNT = "Account"
-# The names that other Prometheus exporters have for these flags; --log.level and --log.format are the same.
+# Flag → its name in other Prometheus exporters, where that differs.
 _TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
 
-# Adds `--config` to a command. A file that cannot be read is reported later, as a file from the variable is.
+# Adds `--config` to a command. It does not check whether the file can be read; that is done when the settings are read.
 config_option = click.option(
     "--config",
     type=click.Path(path_type=Path, readable=False),
@@ -34,7 +34,7 @@ def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Calla
 
 
 class SettingOption(click.Option):
-    """The option of a flag of the settings."""
+    """The option for a flag of the settings."""
 
     def __init__(self, flag: Flag) -> None:
         default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
@@ -66,7 +66,7 @@ class SettingsCommand(click.Command):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then the flags by the section of the settings."""
+        """Write the command's own options into the help, then the flags by their section of the settings."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             title = parameter.section if isinstance(parameter, SettingOption) else "Options"

@@ -1,4 +1,4 @@
-"""`sandbox`: serves the local platform alone."""
+"""`sandbox`: serves the simulated platform alone."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ COUNT = click.IntRange(0, 200_000)
 @click.option("--scripts", type=COUNT, default=4, show_default=True, help="How many edge scripts there are.")
 @click.option("--shield-zones", type=COUNT, default=3, show_default=True, help="How many shield zones there are.")
 def command(**given: Any) -> None:  # noqa: ANN401 - the options
-    """Serve the local platform alone: every operation of the interface, changing values, faults on demand.
+    """Serve the simulated platform alone: every operation of the interface, changing values, faults on demand.
 
     SIGTERM and SIGINT (Ctrl-C) end it within a second with exit code 0.
     """

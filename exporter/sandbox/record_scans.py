@@ -58,12 +58,12 @@ class RecordScans:
         self._removed: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scan fail, until `release_scan`."""
+        """Make a zone's scan fail, until the event scan_released."""
         self.release_scan(zone_id)
         self._failed.add(zone_id)
 
     def forget_scan(self, zone_id: int) -> None:
-        """Remove a zone's scan, as if the zone was never scanned, until `release_scan`."""
+        """Remove a zone's scan, as if the zone was never scanned, until the event scan_released."""
         self.release_scan(zone_id)
         self._removed.add(zone_id)
 

@@ -1,7 +1,7 @@
-"""`call`: carries out one operation of the platform from the command line.
+"""`call`: carries out one operation of the platform.
 
-In: the name of an operation and its parameters as options. Out: the answer as JSON, with secrets masked, and different
-exit codes for refused, not found, limited and unreachable. An operation that writes requires `--yes`.
+In: the name of an operation, and its parameters as options. Out: the answer as JSON, with secrets masked, and an exit
+code that says what failed. An operation that writes requires `--yes`.
 """
 
 import click

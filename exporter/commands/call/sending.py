@@ -1,4 +1,4 @@
-"""Sends the request of a call, and prints its answer, or what would be sent without --yes."""
+"""Sends the request of a call, and prints the answer; without `--yes`, prints a request that writes instead."""
 
 import asyncio
 import base64
@@ -31,7 +31,7 @@ from exporter.wiring.clients import access_of, client_of
 
 Callee = AccountSettings | DatabaseSettings
 
-# Fields of the interface that hold secrets (interface document, EdgeScript).
+# The fields of answers that contain secrets (interface document, EdgeScript).
 _SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
 _NOT_AUTHORISED = 4
 _NOT_FOUND = 5
@@ -42,7 +42,7 @@ _EXIT_CODES = (
     (errors.RateLimited, 6),
 )
 _NOT_FOUND_STATUS = 404
-# The time limit of a call, as a number of attempts; a longer wait that the platform asks for is not made.
+# The time limit of a call is that of this many attempts.
 _MOST_ATTEMPTS = 3
 
 
@@ -55,7 +55,16 @@ def call(
     callee: str | None,
     yes: bool,
 ) -> None:
-    """Carry out one operation with the values of its parameters, or the statements of `sql`, and print the answer."""
+    """Carry out one operation, and print the answer.
+
+    Args:
+        operation: the operation.
+        values: the name of each parameter, and its value; None if it is not given. For `sql`: its statements.
+        config: the configuration file; None for the default one.
+        flags: the flags of the settings, name → text.
+        callee: the name of the account or database to call; None if there is only one.
+        yes: whether a request that may write is sent.
+    """
     statements: Sequence[str] = values.get("statements", ())
     if statements:
         request = sql_over_http.execution(statements, writes=not all(map(_reads, statements)))
@@ -79,6 +88,7 @@ def call(
 
 
 def _request(operation: Operation[Any], values: Mapping[str, Any]) -> Request[Any]:
+    """Return the request of an operation with the values of its parameters."""
     places: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
     for parameter in operation.parameters:
         if (value := values[parameter.name]) is not None:
@@ -92,7 +102,7 @@ def _reads(sql: str) -> bool:
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
-    """Return the account or the database that is called; the command ends if it is not clear which."""
+    """Return the account or database of this name, or the only one; without either, end the command with a message."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
     what, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
     found: list[Callee] = [one for one in known if name in (None, one.name)]
@@ -124,7 +134,7 @@ async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]
 
 
 def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:
-    """Return the result of a statement as JSON; bytes are in base64."""
+    """Return the result or the error of a statement as JSON; bytes become base64."""
     if isinstance(outcome, errors.StatementError):
         return {"error": {"message": str(outcome), "code": outcome.error_key}}
     rows = [
@@ -135,14 +145,14 @@ def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:
 
 
 def exit_code(error: PlatformError) -> int:
-    """Return the exit code of an error."""
+    """Return the exit code of the command for an error."""
     code = next((code for kinds, code in _EXIT_CODES if isinstance(error, kinds)), FAULT)
     is_absent = error.status == _NOT_FOUND_STATUS or error.error_key.startswith("not_found")
     return _NOT_FOUND if code == FAULT and is_absent else code
 
 
 def _as_text(value: Any, secrets: Sequence[str] = ()) -> str:  # noqa: ANN401 - any JSON
-    """Return JSON as text, without secrets or terminal control characters; on one line unless it goes to a terminal."""
+    """Return JSON as text: secrets masked, control characters escaped, in one line unless the output is a terminal."""
     layout: dict[str, Any] = {"indent": 2} if sys.stdout.isatty() else {"separators": (",", ":")}
     shown = [value]
     mask_secrets(shown, _SECRET_FIELDS.__contains__, lambda text: without_secrets(text, secrets))

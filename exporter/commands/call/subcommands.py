@@ -1,4 +1,4 @@
-"""Makes a command of each operation, whose options are the operation's parameters."""
+"""Creates a command for each operation; its options are the operation's parameters."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from exporter.platform.api import scripting, sql_over_http
 from exporter.platform.api.operations import OPERATIONS
 from exporter.platform.operation import Operation, Parameter
 
-# Several statements in one pipeline request, in place of its own parameter.
+# The operation behind the command `sql`: a pipeline request for the statements that are given as arguments.
 SQL = replace(
     sql_over_http.PIPELINE,
     name="sql",
@@ -24,8 +24,8 @@ SQL = replace(
     parameters=(),
 )
 
-# The operations that can be called, by name. The update with an empty body is not one: it is `script_update` without a
-# name. What a request of a pipeline does is not known, so it counts as a write.
+# Name → operation, of all that can be called. READ_BY_UPDATE is left out, because it is `script_update` without a name.
+# The requests of `database_pipeline` are not examined, so it counts as an operation that writes.
 CALLABLE: Mapping[str, Operation[Any]] = {
     one.name: replace(one, writes=True) if one is sql_over_http.PIPELINE else one
     for one in (*OPERATIONS, SQL)
@@ -34,33 +34,33 @@ CALLABLE: Mapping[str, Operation[Any]] = {
 
 
 class _Time(click.DateTime):
-    """A parameter type: a day, or a time with its zone, which is converted to UTC."""
+    """A parameter type: a day, or a time with its zone; it is converted to UTC."""
 
     def __init__(self) -> None:
         super().__init__(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        """Convert a text."""
+        """Convert a text to a UTC time in the platform's format."""
         time = super().convert(value, param, ctx)
         return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class _Secret(click.File):
-    """A parameter type: a secret in a file or from standard input. Errors do not repeat the text, maybe the secret."""
+    """A parameter type: a secret in a file or from standard input. Errors do not show the text: it may be secret."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, ARG002
-        """Read a file."""
+        """Return the content of a file, without the line break at its end."""
         try:
             # click itself would leave the file open if another parameter is refused.
             with click.open_file(value, encoding=self.encoding) as file:
                 text = file.read().removesuffix("\n").removesuffix("\r")
         except (OSError, ValueError):
-            self.fail("is no readable file; a secret is taken from a file, or - for standard input")
+            self.fail("is not a readable file; a secret is read from a file, or - for standard input")
         return text or self.fail("is empty")
 
 
 def _array(text: str) -> list[Any]:
-    """Return a JSON array."""
+    """Parse a text as a JSON array."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -80,7 +80,7 @@ _TYPES = {
 
 
 def _option(parameter: Parameter) -> click.Option:
-    """Return the option of a parameter; it converts a value to what is sent."""
+    """Return the option of a parameter, which converts a text to the value that is sent."""
     kind: Any = _TYPES[parameter.type]
     if parameter.secret:
         kind = _Secret(encoding="utf-8")

@@ -1,7 +1,7 @@
 """`check`: validates the configuration, then tries every credential and target once.
 
-In: the configuration. Out: a table of what answers and what does not, and exit code 1 where anything is wrong.
-It is the first round of a daemon without its state, its log and its endpoints.
+In: the configuration. Out: a table that says what answers, and exit code 1 if anything is wrong. Targets are polled as
+by a daemon that has just started, but without its state, its log and its endpoints.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Checks a configuration, and prints the findings."""
+"""Checks a configuration, and prints what is wrong, or the results of the polls."""
 
 import asyncio
 import json
@@ -23,12 +23,12 @@ from exporter.wiring.state_storage import problem_of
 
 _COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
 _COLOURS = {"ok": "green", "failing": "red"}
-# Up to this many targets of a collector with the same result are listed; of more, only their number and one of them.
+# If more targets of a collector than this have the same result, the table shows their number and the first of them.
 _MOST_ALIKE = 5
 
 
 def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_json: bool) -> None:
-    """Check a configuration, print the findings, and exit with code 1 if anything is wrong."""
+    """Check a configuration, print the results as a table or as JSON, and exit with code 1 if anything is wrong."""
     try:
         settings = read_settings(config, flags, os.environ)
         results = [] if offline else _poll_all(settings)
@@ -63,7 +63,7 @@ def _poll_all(settings: Settings) -> Sequence[AccountResult]:
             bar.length = targets
             bar.update(polled - bar.pos)
 
-        # The table says what the log would say.
+        # The table contains what the log would contain.
         configure("error", stream=nowhere)
         return asyncio.run(first_round(settings, draw))
 
@@ -75,7 +75,7 @@ def _valid(settings: Settings) -> str:
 
 
 def _state_faults(settings: Settings) -> Iterator[ConfigurationFault]:
-    """Return why the state database cannot be used, if it cannot."""
+    """Yield a fault if the state database cannot be used."""
     if not settings.state.is_shared:
         return
     if problem := problem_of(settings):
@@ -87,7 +87,7 @@ def _failing(results: Iterable[AccountResult]) -> int:
 
 
 def _table(result: AccountResult) -> str:
-    """Return the table of an account for the terminal, and below it what its targets need of the budget."""
+    """Return the table of an account, and below it the requests that its targets need and the budget allows."""
     cells = [cell for _, rows in groupby(result.rows, lambda row: row.collector) for cell in _summarised(list(rows))]
     if not cells:
         return f"account {escape(result.name)}\nnothing is polled: no target is configured, and none discovered"
@@ -98,7 +98,7 @@ def _table(result: AccountResult) -> str:
 
 
 def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of one collector's rows; many targets with the same result share one."""
+    """Yield the rows of one collector as cells; more than a few targets with the same result share a row."""
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         alike.setdefault((row.result, row.detail), []).append(row)
@@ -118,7 +118,7 @@ def _target(row: "Row") -> str:
 
 
 def _short(text: str) -> str:
-    """Return a text on one line and of a length that can be read."""
+    """Return a text with its control characters escaped, and cut if it is too long for a table."""
     return escape(text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…")
 
 

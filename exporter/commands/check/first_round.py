@@ -1,7 +1,7 @@
-"""The first round of a daemon: what each target answered to its first poll."""
+"""Polls each target once, as a daemon does after its start, and returns the results."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple, NoReturn
 
 from prometheus_client import CollectorRegistry
@@ -21,14 +21,23 @@ from exporter.telemetry import Telemetry
 from exporter.web.targets import all_targets
 
 OK, HAS_NONE, FAILED = "ok", Cause.PLATFORM_HAS_NONE.words, Cause.FAILING.words
+# How often to look whether all targets have been polled.
 LOOKS_EVERY_SECONDS = 0.2
+# The failures that do not depend on the target: a wrong key or address.
+_OF_THE_ACCOUNT: tuple[type[PlatformError], ...] = (
+    errors.CredentialError,
+    errors.Unauthorized,
+    errors.Forbidden,
+    errors.TransportError,
+    *errors.TransportError.__subclasses__(),
+)
 
 # Receives how many targets have been polled, and how many there are.
 Progress = Callable[[int, int], None]
 
 
 class Row(NamedTuple):
-    """The result of one target of one collector; the collector is empty if the whole account fails."""
+    """The result of one target of one collector; `collector` is empty if the row stands for a whole account."""
 
     account: str
     collector: str
@@ -43,11 +52,11 @@ class AccountResult(NamedTuple):
     """The results of an account or a database.
 
     Attributes:
-        rows: the results, by collector; a single one if the whole account fails.
-        targets: the number of its targets, once for each collector.
+        rows: the results in the order of the collectors; a single row if all polls fail because of the account.
+        targets: the number of its targets; a target of two collectors counts twice.
         demand: the requests a second that its targets need.
         budget: the requests a second that its budget allows.
-        stretch: the factor by which intervals will be longer than configured.
+        stretch: how many times as long as configured intervals will be.
     """
 
     name: str
@@ -59,7 +68,7 @@ class AccountResult(NamedTuple):
 
 
 async def first_round(settings: Settings, progressed: Progress) -> list[AccountResult]:
-    """Poll as the daemon does, without its state and its log, until each target has been polled."""
+    """Poll as the daemon does, until each target has been polled once; return the results of each account."""
     shard = settings.own_shard() or Shard()
     telemetry = Telemetry(CollectorRegistry(), __version__)
     work = Work(settings, shard, MemoryStorage(), telemetry, REAL, process=_serves_no_pages)
@@ -69,13 +78,13 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
         while waiting:
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
             known = list(all_targets(work.parts))
-            # What waits for the end of a pause would wait for as long as the platform asks.
+            # Do not wait for the end of a pause, which may be as long as the platform asks.
             waiting = [one for one in known if not one.polled and not _is_paused(work, one)]
             progressed(len(known) - len(waiting), len(known))
             if not work.schedule.running and not _is_discovering(work):
-                # The names for which targets wait do not come after a discovery that has failed.
+                # The discovery has failed: poll the targets that wait for their names without them.
                 work.schedule.poll_again([one.key for one in waiting])
-        # It computes what the targets need, with the calls of their polls.
+        # Compute the demand from the number of calls that the polls made.
         work.schedule.refresh()
         return [_result(work, name) for name in work.schedule.accounts]
     finally:
@@ -92,7 +101,7 @@ def _is_discovering(work: Work) -> bool:
 
 
 def _is_paused(work: Work, status: Status) -> bool:
-    """Return whether the platform has asked to wait with the calls of a target."""
+    """Return whether the calls of a target are paused, because the platform asked to wait."""
     operations = work.schedule.plans[status.collector].collector.operations
     limiter = work.schedule.accounts[status.target.client_name].client.rate_limiter
     return limiter.pause(*(one.name for one in operations)) > 0
@@ -104,7 +113,7 @@ def _result(work: Work, name: str) -> AccountResult:
     order = sorted(plans, key=lambda collector: not plans[collector].collector.discovers)
     statuses = [one for one in all_targets(work.parts) if one.target.client_name == name]
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))
-    # No other collector's answer says anything of a target that does not exist.
+    # Of a target that does not exist, only the row of the collector that found this out is shown.
     gone = work.store.gone
     shown = [one for one in statuses if one.target.key not in gone or plans[one.collector].collector.owns_target]
     if statuses and all(map(_concerns_the_account, statuses)):
@@ -122,17 +131,13 @@ def _row(status: Status) -> Row:
 
 
 def _concerns_the_account(status: Status) -> bool:
-    """Return whether all calls fail so; with a wrong base_url, the account's own lists are missing."""
+    """Return whether a failure does not depend on the target; a missing list of an account shows a wrong base_url."""
     is_missing = status.reason == errors.NotFound.reason and status.target.kind == "account"
-    return is_missing or status.reason in {kind.reason for kind in _of_the_account()}
-
-
-def _of_the_account() -> Iterator[type[PlatformError]]:
-    yield from (errors.CredentialError, errors.Unauthorized, errors.Forbidden, errors.TransportError)
-    yield from errors.TransportError.__subclasses__()
+    return is_missing or status.reason in {kind.reason for kind in _OF_THE_ACCOUNT}
 
 
 def _whole(name: str, status: Status) -> Row:
+    """Return the row for an account or database of which all polls fail; `status` is that of its first target."""
     is_database = name.startswith(DATABASE_PREFIX)
     place, credential, setting = ("database", "token", "url") if is_database else ("platform", "key", "base_url")
     words = f"the {place} cannot be reached: {status.message}"

@@ -1,4 +1,4 @@
-"""Prints messages, in which untrusted text cannot control the terminal, and ends commands after a fault."""
+"""Prints messages, with control characters escaped, and ends commands after a fault."""
 
 import shutil
 import sys
@@ -15,9 +15,9 @@ MISUSE = 2
 
 
 def echo(message: str, *, err: bool = False) -> None:
-    """Print a message of one or more lines on standard output or error; other control characters are escaped.
+    """Print a message on standard output or error; control characters other than line breaks are escaped.
 
-    Foreign text that may hold line breaks is escaped by the caller.
+    The caller escapes the line breaks of untrusted text.
     """
     click.echo(escape(message, keep="\n"), err=err)
 

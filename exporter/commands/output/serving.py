@@ -1,4 +1,4 @@
-"""Runs a server until it receives a signal, and ends the process then, even if its threads hang."""
+"""Runs a server until it receives a signal, and then ends the process, even if threads hang."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from exporter.validation.configuration_errors import ConfigurationError
 
 @contextmanager
 def listening(flag: str) -> Iterator[None]:
-    """Add to a ListenError of the block the flag that changes the address."""
+    """Add to the message of a ListenError in the block the name of the flag that sets the address."""
     try:
         yield
     except ListenError as error:

@@ -1,4 +1,4 @@
-"""Formats tables: as wide as the terminal, or as wide as needed where a program reads them."""
+"""Formats tables as text, which fit the terminal or have one line for each row."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from wcwidth import wcswidth
 from exporter.untrusted.terminal import escape
 
 _GAP = 2
-# A column that may be broken has at least this width, whatever that of the terminal.
+# The least width of a column whose cells may be broken into lines, even on a narrow terminal.
 _LEAST_FOLDED = 16
 
 
@@ -39,14 +39,14 @@ def lay_out(
     widest: dict[str, int] = {}
     if width is not None:
         left = width - sum(size + _GAP for column, size in sizes.items() if column not in folded) + _GAP
-        # A column that needs less than its share leaves the rest to wider ones.
+        # From the narrowest to the widest: what a column does not need of its share is left to the wider ones.
         for place, column in enumerate(sorted(folded, key=sizes.__getitem__)):
             widest[column] = max(_LEAST_FOLDED, min(sizes[column], left // (len(folded) - place) - _GAP))
             left -= widest[column] + _GAP
     shown = colours if colours and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR") else {}
     cells = [[click.style(cell, fg=shown[cell]) if cell in shown else cell for cell in row] for row in plain]
     headings = [click.style(column, bold=True) for column in columns] if shown else list(columns)
-    # Headings of its own would be two characters wider than their text.
+    # The headings are the first row: tabulate would make headings two characters wider.
     made = tabulate(
         [headings, *cells],
         tablefmt="plain",
