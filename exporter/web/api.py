@@ -1,7 +1,7 @@
 """`/api/v1/`: the content of the pages as JSON."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -10,8 +10,6 @@ from starlette.exceptions import HTTPException
 from exporter.label_values import label_value
 from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
-from exporter.web.status import status_of
-from exporter.web.targets import find_targets
 from exporter.web.url_fields import Json, read_fields
 
 # An absence names as many of its targets; `number` counts all.
@@ -36,17 +34,17 @@ def encode(value: object) -> str:
     return json.dumps(readable(value), separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def explain(parts: Parts, query: QueryParams) -> Json:
+async def explain(parts: Parts, query: QueryParams) -> Json:
     """Answer the question in a URL's query; raises HTTPException (400) if it is wrong."""
     given = read_fields(query, {"family": None, "target": None})
     known = {info.name for collector in parts.explainer.collectors() for info in collector.families}
     for name in given["family"]:
         if name not in known:
             raise HTTPException(400, f"no family is named {name[:200]!r}{suggestion(name[:200], known)}")
-    return absences(parts, given["family"], given["target"])
+    return await absences(parts, given["family"], given["target"])
 
 
-def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
+async def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
     """Return why families, and targets by their labels or names, have no series; of all if none are given.
 
     `others` is what there is to say of each named target without absences. A spare says of all that it is one.
@@ -54,7 +52,7 @@ def absences(parts: Parts, families: Collection[str], targets: Collection[str]) 
     now, explainer = parts.clocks.wall(), parts.explainer
     if spare := parts.process().spare:
         return {"now": now, "absences": [], "others": dict.fromkeys(targets or ["*"], spare)}
-    found = explainer.absences(families, targets)
+    found = await explainer.absences(families, targets)
     explained = {text for absence in found for one in absence.targets for text in (one.key.label, one.name)}
     rows = [
         {
@@ -71,11 +69,3 @@ def absences(parts: Parts, families: Collection[str], targets: Collection[str]) 
     ]
     others = {named: explainer.answer(named) for named in targets if named not in explained}
     return {"now": now, "absences": rows, "others": others}
-
-
-# Paths below `/api/v1/`.
-API: Mapping[str, Callable[[Parts, QueryParams], Json]] = {
-    "status": lambda parts, _: status_of(parts),
-    "targets": find_targets,
-    "explain": explain,
-}

@@ -1,6 +1,6 @@
 """Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.protocol import ReadyAnswer
-from exporter.web.api import API, encode, explain, readable
+from exporter.web.api import encode, explain, readable
 from exporter.web.headers import with_headers
 from exporter.web.http_sd import INCOMPLETE, discover
 from exporter.web.metrics import MetricsEndpoint
@@ -105,21 +105,26 @@ class _Endpoints:
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
-        return self._page("explanation.html", explain(self._parts(), request.query_params))
+        return self._page("explanation.html", await explain(self._parts(), request.query_params))
 
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
         found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
         # An account's name may have any letters, and a header has none beyond ASCII.
         headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else None
-        return Response(encode(found), headers=headers, media_type="application/json")
+        return _json(found, headers)
 
-    async def json(self, request: Request) -> Response:
-        """`/api/v1/…`."""
-        answer = API.get(request.path_params["name"])
-        if answer is None:
-            raise HTTPException(404)
-        return Response(encode(answer(self._parts(), request.query_params)), media_type="application/json")
+    async def api_status(self, _request: Request) -> Response:
+        """`/api/v1/status`."""
+        return _json(status_of(self._parts()))
+
+    async def api_targets(self, request: Request) -> Response:
+        """`/api/v1/targets`."""
+        return _json(find_targets(self._parts(), request.query_params))
+
+    async def api_explain(self, request: Request) -> Response:
+        """`/api/v1/explain`."""
+        return _json(await explain(self._parts(), request.query_params))
 
     async def static(self, request: Request) -> Response:
         """`/static/…`: the pages' style sheet, script and icon."""
@@ -130,6 +135,10 @@ class _Endpoints:
 
     def _page(self, template: str, values: Json) -> Response:
         return HTMLResponse(render(template, readable({"version": self._parts().version, **values})))
+
+
+def _json(value: object, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(encode(value), headers=headers, media_type="application/json")
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
@@ -146,7 +155,9 @@ def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str 
         Route("/-/healthy", endpoints.healthy),
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
-        Route("/api/v1/{name}", endpoints.json),
+        Route("/api/v1/status", endpoints.api_status),
+        Route("/api/v1/targets", endpoints.api_targets),
+        Route("/api/v1/explain", endpoints.api_explain),
         Route("/target/{kind}/{id:path}", endpoints.target),
         Route("/explain", endpoints.explanation),
         Route("/sd/{kind}", endpoints.discovery),

@@ -56,7 +56,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
     account = chosen[0]
     key, name = known[account]
     exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
-    absent = absences(parts, (), [key.label])["absences"]
+    explained = await absences(parts, (), [key.label])
     grafana = parts.process().dashboard_url
     return {
         "now": parts.clocks.wall(),
@@ -66,7 +66,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
         "removed": gone[account].at if account in gone else None,
         "results": [target_values(parts, one) for one in named if one.target.key == key],
         "values": list(_values(exposed, key.account, {key.id, name})),
-        "absences": [one for one in absent if one["account"] == account],
+        "absences": [one for one in explained["absences"] if one["account"] == account],
         "dashboard": _dashboard(grafana, key) if grafana else "",
     }
 

@@ -173,7 +173,7 @@ async def test_the_cause_of_every_family_is_the_scripted_one(
     async with exporter_parts(**situation.settings) as parts:
         await situation.script(parts)
         collectors = {collector.name: collector for collector in parts.work.parts.explainer.collectors()}
-        absences = parts.work.parts.explainer.absences()
+        absences = await parts.work.parts.explainer.absences()
         counts = await parts.work.parts.explainer.counts()
     wanted = {
         (collector, target, family): cause
@@ -201,7 +201,7 @@ async def test_each_family_of_a_polled_target_has_series_or_is_absent() -> None:
         for status in parts.store.statuses.values():
             key = status.key
             named = {info.name for info in collectors[key.collector].families_of(key.target.kind, key.target.id)}
-            found = parts.work.parts.explainer.absences(named, [key.target.label])
+            found = await parts.work.parts.explainer.absences(named, [key.target.label])
             absent = {family for absence in found if absence.collector == key.collector for family in absence.families}
             assert absent == named - set(status.families), key
 
@@ -214,6 +214,5 @@ async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or
             words = f"shard {shard} of 3 polls it" if shard else "nothing is absent"
             assert {explainer.answer(zone), explainer.answer(zones.name(int(zone[-3:])))} == {words}
         assert explainer.answer("dns_zone/999") == explainer.answer("x.example") == "not known, or removed"
-        assert {target.key.label for one in explainer.absences() for target in one.targets} & set(ZONES) <= {
-            zone for zone in ZONES if owner(f"main/{zone}", 3) == 0
-        }
+        named = {target.key.label for one in await explainer.absences() for target in one.targets}
+        assert named & set(ZONES) <= {zone for zone in ZONES if owner(f"main/{zone}", 3) == 0}

@@ -1,5 +1,8 @@
+import asyncio
+
 import pytest
 
+from exporter.targets.selection import Selection
 from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup, zone
 
 
@@ -86,3 +89,13 @@ async def test_a_wrong_question_is_refused_in_a_line() -> None:
             answer = await client.get(f"/api/v1/{question}")
             assert (question, answer.status_code) == (question, 400 if words else 200)
             assert not words or answer.text.startswith(words), answer.text
+
+
+async def test_others_use_the_event_loop_while_many_absences_are_found() -> None:
+    async with view_setup() as setup:
+        setup.registry.configure([Selection("main", "dns_zone", tuple(map(zone, range(2000))))])
+        finding, turns = asyncio.create_task(setup.parts().explainer.absences(("edge_dns_window_queries",))), 0
+        while not finding.done():
+            await asyncio.sleep(0)
+            turns += 1
+    assert (turns > 3, sum(len(one.targets) for one in finding.result())) == (True, 2000)
