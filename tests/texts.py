@@ -21,15 +21,18 @@ def text_of(node: ast.AST) -> str:
 
 
 def logs() -> Iterator[str]:
-    """Yield the events of the log with their levels."""
+    """Yield the events of the log with their levels and keys."""
     for node in (node for module in SOURCES for node in module.nodes):
         match node:
             case (
-                ast.Call(func=ast.Attribute(attr=level), args=[event, *_])
-                | ast.Call(func=ast.Name("report"), args=[ast.Attribute(attr=level), event])
+                ast.Call(func=ast.Attribute(attr=level), args=[event, *_], keywords=facts)
+                | ast.Call(func=ast.Name("report"), args=[ast.Attribute(attr=level), event], keywords=facts)
             ) if level in _LEVELS:
-                if text := text_of(event):
-                    yield f"{level} {text!r}"
+                keys = " ".join(sorted(fact.arg or ast.unparse(fact.value) for fact in facts))
+                text = text_of(event)
+                if text or keys:
+                    # An event that a line before names is among the other texts.
+                    yield f"{level} {repr(text) if text else '...'} {keys}".rstrip()
 
 
 def messages() -> Iterator[str]:
