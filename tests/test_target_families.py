@@ -4,6 +4,7 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
+from exporter.settings.thresholds import ALERTS
 from tests.counters.sandboxed_daemons import sandboxed_daemons
 from tests.exporter_parts import ExporterParts, configuration, exporter_parts, still
 
@@ -17,7 +18,7 @@ def told(parts: ExporterParts, family: str) -> set[str]:
 
 
 async def test_targets_have_the_labels_and_thresholds_that_are_configured_for_their_names() -> None:
-    world = still(dns_zones=3, scripts=1, shield_zones=0)
+    world = still(dns_zones=3, scripts=1, shield_zones=2)
     world.dns.rename_zone(101, "shop-one.example")
     labels = [{"match": "^shop", "labels": {"team": "shop"}}, {"match": "one", "labels": {"team": "no", "tier": "1"}}]
     surge = {"alert": "EdgeDnsQueriesSurge", "match": "^shop"}
@@ -51,6 +52,20 @@ async def test_targets_have_the_labels_and_thresholds_that_are_configured_for_th
         assert told(parts, "edge_target_labels") == set()
         assert told(parts, "edge_alert_threshold") == {'{alert="EdgeDnsQueriesSurge",target="dns_zone/101"} 6.0'}
         assert parts.samples("edge_target_up", target=f"script/{script}") == {}
+        each = [{"alert": alert, "match": ".*", "value": 1} for alert in ALERTS]
+        parts.settings = configuration(url, {}, {"thresholds": each})
+        await parts.daemon.reload()
+        await parts.turn(1000)
+        found: dict[str, set[str]] = {}
+        for alert, target in parts.samples("edge_alert_threshold", account="main"):
+            found.setdefault(target.partition("/")[0], set()).add(alert.removeprefix("Edge"))
+        assert {kind: sorted(alerts - {"TargetFailing"}) for kind, alerts in found.items()} == {
+            "account": [],
+            "dns_zone": ["DnsQueriesDropped", "DnsQueriesSurge", "DnsScanFailed", "DnsStatisticsStalled"],
+            "rate_limit": ["RateLimitBlocking", "RateLimitBreachSurge"],
+            "script": ["ScriptRequestSurge", "ScriptRequestsHalved"],
+            "shield_zone": ["LearningModeLeftOn"],
+        }
 
 
 async def test_shield_zones_are_chosen_by_their_pull_zones_and_with_them_their_rate_limits() -> None:

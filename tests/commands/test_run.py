@@ -105,6 +105,9 @@ def test_every_flag_of_the_settings_is_in_the_help_of_run_which_others_name() ->
     whole = " ".join(invoke("run", "--help").out.split())
     for flag in flags():
         assert f" {flag.name}" in whole
+    assert {"true", "5m", "127.0.0.1:9877", "30d", "1000", "info"} <= set(re.findall(r"\[default: ([^]]*)]", whole))
+    for said in ("base-url URL", "auth access_key|bearer", "dns-statistics.interval DURATION", "log.level debug|info|"):
+        assert said in whole
     assert "--api-key " not in whole
     shown = invoke("backfill", "--help", environ={"COLUMNS": "80"}).out
     assert len(shown.splitlines()) <= 50

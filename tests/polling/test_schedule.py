@@ -713,6 +713,7 @@ async def test_healthy_zones_keep_their_series_while_many_new_ones_are_polled_fi
 
 async def test_a_query_s_duration_is_not_the_wait_for_the_budget() -> None:
     queries = [{"name": f"q{number}", "sql": "SELECT 1 AS value", "interval": "1h"} for number in range(8)]
+    del queries[0]["interval"]
     # The clock moves while one waits: two calls at once would have each other's waits.
     budget = {"requests_per_second": 4, "max_in_flight": 1}
     database = {"auth_token": DATABASE_TOKEN_FULL, "budget": budget, "queries": queries}
@@ -720,6 +721,9 @@ async def test_a_query_s_duration_is_not_the_wait_for_the_budget() -> None:
         assert (parts.value("edge_api_throttled_seconds_total", account="database:orders") or 0.0) > 1
         durations = parts.samples("edge_database_query_duration_seconds", database="orders")
         assert list(durations.values()) == [0.0] * 8
+        intervals = parts.samples("edge_database_query_interval_seconds", database="orders")
+        assert [intervals[f"q{number}",] for number in range(8)] == [60.0, *[3600.0] * 7]
+        assert "# HELP edge_database_q0 Column value of the configured query q0, polled.\n" in parts.text()
 
 
 async def test_the_failure_of_a_query_is_logged_without_an_account() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
-from exporter.platform.http.connector import is_direct, proxy_of
+from exporter.platform.http.connector import is_direct, proxy_of, proxy_secrets
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import raw_server, reply, saying
 
@@ -61,6 +61,14 @@ def test_the_variable_of_the_scheme_comes_before_the_one_for_all(
         monkeypatch.setenv(name, value)
     proxy = proxy_of("https://api.example.net")
     assert (proxy and str(proxy.url)) == used
+
+
+def test_what_a_proxy_gets_is_secret_which_without_a_password_may_be_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = {}
+    for words in ("", "me:pa%3Ass@", "t0ken@"):
+        monkeypatch.setenv("ALL_PROXY", f"http://{words}127.0.0.1:1")
+        secrets[words] = proxy_secrets("http://platform.example")
+    assert secrets == {"": (), "me:pa%3Ass@": ("pa:ss", "bWU6cGE6c3M"), "t0ken@": ("t0ken", "dDBrZW46")}
 
 
 @pytest.mark.parametrize(
