@@ -12,7 +12,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Shown as the last line, which a failing command would not be.
+# An error of make itself, so that nothing is printed after the message.
 NEEDED = $(if $(filter True,$(shell $(or $(wildcard $(BIN)/python),$(PYTHON)) -c 'import sys; print(sys.version_info >= (3, 11))')),,$(error \
 	edge-exporter needs Python 3.11 or newer, and $(or $(wildcard $(BIN)/python),$(PYTHON)) is another: make PYTHON=python3.13))
 
@@ -30,8 +30,8 @@ $(VENV)/.test: pyproject.toml $(BIN)/edge-exporter
 demo: $(BIN)/edge-exporter ## the exporter on a local platform, nothing to configure
 	$(BIN)/edge-exporter demo
 
-# With bytecode, whatever the environment says: the tests start the exporter hundreds of times. A first collection writes it,
-# so that the workers need not all compile the tests; what cannot be collected, the run itself says.
+# Bytecode is written even if the environment forbids it, because the tests start the exporter hundreds of times. A first
+# collection writes it for all workers; its errors are ignored, because the run reports them.
 .PHONY: test
 test: $(VENV)/.test ## the tests
 	@-PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null
@@ -70,7 +70,7 @@ $(VENV)/.docs: pyproject.toml $(BIN)/edge-exporter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-# With --quiet, warnings would not be counted, and a broken link would not fail it.
+# Without --quiet, with which a broken link would not fail the build.
 .PHONY: site
 site: $(VENV)/.docs ## the documentation as a site in site/, its links checked
 	$(BIN)/python -m properdocs build --strict
@@ -118,7 +118,7 @@ simulate: $(VENV)/.test ## the whole daemon on virtual time (EXAMPLES=100, SEED=
 		--timeout=0 --durations=0 --hypothesis-seed=$(or $(SEED),1) tests/simulation
 
 .PHONY: fuzz
-fuzz: $(VENV)/.test ## ten minutes of the property tests with ever new examples (MINUTES=0: for ever); .fuzz keeps what failed
+fuzz: $(VENV)/.test ## ten minutes of the property tests with new examples (MINUTES=0: until you stop it); .fuzz keeps failing examples
 	timeout $(or $(MINUTES),10)m sh -c 'while :; do for file in $$(grep -rl --include="test_*.py" "@given" tests | sort -R); do \
 		$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=fuzz --timeout=0 -o faulthandler_timeout=0 -q --no-header $$file \
 		|| exit 1; done; done' || test $$? = 124
@@ -148,5 +148,5 @@ fresh-ci: ## what CI runs, in such a root: it installs every real part
 	.ci/fresh ci
 
 .PHONY: clean
-clean: ## remove what these targets made
+clean: ## remove all that these targets made
 	rm -rf $(VENV) dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

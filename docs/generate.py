@@ -1,4 +1,4 @@
-"""Writes what is generated from the code: references of metrics, settings, commands and the interface; examples.
+"""Writes the documents that are generated from the code: references of metrics, settings, commands and the interface.
 
     python -m docs.generate           write the files
     python -m docs.generate --check   write nothing; name the files that differ, and exit 1
@@ -100,9 +100,8 @@ def configuration() -> str:
         (str(path[0]), str(path[-1])): name for name, path in (variables() | DATABASE_VARIABLES).items()
     }
     for key, field in Settings.model_fields.items():
-        try:
-            section = _section(field)
-        except TypeError:
+        section = _section(field)
+        if section is None:
             lines += ["", f"## {key}", "", f"{field.description} {_default(field, None)} by default."]
             continue
         lines += ["", f"## {key}", "", (section.__doc__ or "").strip().splitlines()[0], ""]
@@ -117,28 +116,27 @@ def configuration() -> str:
     return "\n".join(lines) + "\n\n" + (REPOSITORY / "docs" / "environment.md.in").read_text(encoding="utf-8")
 
 
-def _section(field: FieldInfo) -> type[Section]:
+def _section(field: FieldInfo) -> type[Section] | None:
+    """Return the section below a key, or of the entries of its list; None if the key has a value."""
     kind: object = field.annotation
     if get_origin(kind) in (tuple, UnionType):
         kind = get_args(kind)[0]
-    if not (isinstance(kind, type) and issubclass(kind, Section)):
-        raise TypeError(f"{field} is no section")
-    return kind
+    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
 
 
 def _leaves(section: type[Section], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Yield every key below a section; keys of a list's entries are written `list[].key`."""
+    """Yield every key below a section that has a value; keys of a list's entries are written `list[].key`."""
     for key, field in section.model_fields.items():
-        try:
-            inner = _section(field)
-        except TypeError:
+        inner = _section(field)
+        if inner is None:
             yield (*path, key), field
-            continue
-        step = f"{key}[]" if get_origin(field.annotation) is tuple else key
-        yield from _leaves(inner, (*path, step))
+        else:
+            step = f"{key}[]" if get_origin(field.annotation) is tuple else key
+            yield from _leaves(inner, (*path, step))
 
 
 def _default(field: FieldInfo, flag: Flag | None) -> str:
+    """Return a key's default as it is written in the file."""
     if flag is not None and flag.path[0] != "accounts":
         return f"`{flag.default}`"
     value = field.get_default(call_default_factory=True)
@@ -152,6 +150,7 @@ def _default(field: FieldInfo, flag: Flag | None) -> str:
 
 
 def _given_by(path: tuple[str, ...], places: Mapping[KeyPath, Flag], named: Mapping[tuple[str, ...], str]) -> str:
+    """Return the flag and the variable that set a key; empty if only the file does."""
     flag = places.get(path) or places.get((*FIRST_ACCOUNT, *path[1:]))
     if flag is not None:
         return f"`{flag.name}`<br>`{flag.variable}`"
@@ -159,6 +158,7 @@ def _given_by(path: tuple[str, ...], places: Mapping[KeyPath, Flag], named: Mapp
 
 
 def _cell(text: str) -> str:
+    """Escape a text for a cell of a table."""
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 

@@ -50,6 +50,6 @@ def _section(path: tuple[str, ...], command: click.Command) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    r"""Return a line as groff shows it: `\` and `-` are not its own, nor is a dot or a quote at the beginning."""
+    r"""Escape a line for groff, in which `\`, `-`, and a dot or a quote at the beginning have a meaning."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq")
     return rf"\&{plain}" if plain.startswith((".", "'")) else plain

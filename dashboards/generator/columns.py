@@ -23,5 +23,5 @@ def share(title: str, query: str | Query, width: int | None = None) -> Column:
 
 
 def moment(title: str, seconds: str, width: int | None = None) -> Column:
-    """Make a column for a time in seconds, shown by how long ago it is."""
+    """Make a column for a unix time in seconds, shown as how long ago it was."""
     return Column(title, milliseconds(seconds), unit="dateTimeFromNow", width=width)

@@ -1,4 +1,4 @@
-"""Makes a panel of a metric from its declaration."""
+"""Makes a panel for a metric from its declaration."""
 
 from dashboards.generator import intervals
 from dashboards.generator.page import Panel, Query, Table, TimeSeries
@@ -13,9 +13,16 @@ _RATES = {"bytes": "Bps", "seconds": "s", "dollars": "currencyUSD"}
 
 
 def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], width: int) -> Panel:
-    """Return a table of an info's labels, or a graph of a metric's highest series."""
+    """Return a table of the labels of an info metric, or a graph of the highest series of any other metric.
+
+    Args:
+        collector: the collector that polls the metric.
+        info: the metric.
+        matchers: label matchers for the choices of the page.
+        width: how many of the page's 24 columns the panel takes.
+    """
     title = info.name.removeprefix("edge_").removesuffix("_total").removesuffix("_info").replace("_", " ").capitalize()
-    act = f"Compare it with the days before. Where series are missing, `edge-exporter explain {info.name}` says why."
+    act = f"Compare it with the days before. If series are missing, `edge-exporter explain {info.name}` says why."
     step = intervals.written(collector.interval)
     if info.name.endswith("_info"):
         query = Query(highest(top(gauge(info.name, *matchers), _TABLE_ROWS), *info.labels), step=step)
@@ -24,17 +31,22 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
         title, unit = f"{title}, a second", _RATES.get(info.unit, "short")
     else:
         unit = _UNITS.get(info.unit, "short")
-    expr, ranking = (highest(_value(info, matchers, at), *info.labels) for at in ("", AT_END))
+    expr = highest(_value(info, matchers), *info.labels)
     if info.labels:
+        ranking = highest(_value(info, matchers, AT_END), *info.labels)
         expr = among(expr, top(ranking, _SERIES), *info.labels)
-    # If a target has a name, the legend leaves its id out.
-    shown = [label for label in info.labels if label == label.removesuffix("_id") or label[:-3] not in info.labels]
-    legend = " ".join(f"{{{{{label}}}}}" for label in shown)
     view = TimeSeries(unit=unit, least=None)
-    return Panel(title, info.help, act, view, (Query(expr, legend, step),), width)
+    return Panel(title, info.help, act, view, (Query(expr, _legend(info.labels), step),), width)
 
 
-def _value(info: FamilyInfo, matchers: tuple[str, ...], at: str) -> str:
+def _legend(labels: tuple[str, ...]) -> str:
+    """Return a legend of the labels, without the ids of things whose name is a label, too."""
+    shown = [label for label in labels if not (label.endswith("_id") and label.removesuffix("_id") in labels)]
+    return " ".join(f"{{{{{label}}}}}" for label in shown)
+
+
+def _value(info: FamilyInfo, matchers: tuple[str, ...], at: str = "") -> str:
+    """Return a query for a metric's values: a counter's rate, a time as its age."""
     if info.kind is Kind.COUNTER:
         return rate(info.name, *matchers, at=at)
     value = gauge(info.name, *matchers, at=at)

@@ -1,7 +1,7 @@
-"""Generates the dashboard of endpoint files from their declarations, with a row for each file.
+"""Generates a dashboard for endpoint files, with a row for each file.
 
-`python -m dashboards.generator.endpoints` writes that of the ready files, `--check` compares it. For your own files:
-`--files 'mine/*.yml' --output mine.json`.
+`python -m dashboards.generator.endpoints` writes the dashboard of the shipped files, and `--check` compares it. For
+your own files, add `--files 'mine/*.yml' --output mine.json`.
 """
 
 from pathlib import Path
@@ -18,22 +18,23 @@ from exporter.wiring.plans import collectors_of
 FOLDER = Path("deploy/endpoints")
 UID = "edge-endpoints"
 _HALF = 12
-# Nothing is contacted: only the declarations of the settings are read.
+# An account that completes the settings; it is never called.
 _ACCOUNT = {"EDGE_EXPORTER_BASE_URL": "https://api.example.net", "EDGE_EXPORTER_API_KEY": "none"}
 
 
 def page(files: list[Path]) -> Page:
-    """Return the dashboard of these files."""
+    """Return the dashboard for endpoint files."""
     return Page(
         uid=UID,
         title="Edge platform / Endpoints",
-        about="What configured endpoints read: not documented in the interface; tested on recorded shapes only.",
+        about="Metrics of configured endpoints: not in the interface document; tested with recorded answers only.",
         variables=(variables.JOB, variables.ACCOUNTS),
         rows=tuple(_row(file) for file in files),
     )
 
 
 def _row(file: Path) -> Row:
+    """Return a row with a panel for each metric of a file."""
     settings = load(file, None, _ACCOUNT)
     names = {endpoint.name for endpoint in settings.endpoints}
     panels = tuple(
@@ -42,7 +43,7 @@ def _row(file: Path) -> Row:
         if collector.name in names
         for info in collector.families
     )
-    return Row(f"{file.stem.replace('_', ' ').capitalize()} (not documented in the interface)", panels)
+    return Row(f"{file.stem.replace('_', ' ').capitalize()} (not in the interface document)", panels)
 
 
 @click.command()

@@ -1,6 +1,6 @@
-"""Converts pages to Grafana dashboards: variables, annotations, links and the grid.
+"""Converts pages to Grafana dashboards: variables, annotations, links and the positions of panels.
 
-The classic schema, which file provisioning and the sidecar read; the tests read the result with Grafana's own SDK.
+It writes the classic schema, which file provisioning and the sidecar read. Tests read the result with Grafana's SDK.
 """
 
 import json
@@ -60,6 +60,7 @@ def build(page: Page) -> JSON:
 
 
 def _variables(page: Page) -> list[JSON]:
+    """Return the data source, the choices of the page, and the variables that its queries and links need."""
     source = _choice("datasource", "datasource", "Data source", "The Prometheus that scrapes the exporter.")
     chosen = [source | {"query": "prometheus"}, *(_variable(variable) for variable in page.variables)]
     if any(promql.TOP in query.expr for panel in page.panels for query in panel.queries):
@@ -80,6 +81,7 @@ def _variables(page: Page) -> list[JSON]:
 
 
 def _choice(kind: str, name: str, label: str, about: str) -> JSON:
+    """Return the properties that all kinds of variables have."""
     return {
         "type": kind,
         "name": name,
@@ -99,7 +101,8 @@ def _variable(variable: Variable) -> JSON:
     query, kind = f"label_values({variable.expr}, {variable.value})", _LABEL_VALUES
     extra: JSON = {}
     if variable.text:
-        # The labels of the result are sorted by name; empty labels are missing.
+        # Grafana takes text and value from the result by a pattern. The labels there are sorted by name; empty ones are
+        # missing.
         query, kind = f"query_result({variable.expr})", _QUERY_RESULT
         text, value = f'{variable.text}="(?<text>[^"]+)"', f'{variable.value}="(?<value>[^"]+)"'
         in_order = variable.text < variable.value
@@ -137,6 +140,7 @@ def _annotation(declared: Annotation) -> JSON:
 
 
 def _panels(page: Page) -> list[JSON]:
+    """Return rows and panels with their positions, from top to bottom; a folded row contains its panels."""
     placed: list[JSON] = []
     y = 0
     for row in page.rows:
@@ -153,15 +157,24 @@ def _panels(page: Page) -> list[JSON]:
 
 
 def _placed(row: Row, y: int) -> tuple[list[JSON], int]:
-    """Put each panel in the highest free place, the leftmost of several; also return where the row ends."""
-    floor = [y] * GRID
+    """Place each panel of a row as high as possible, then as far left as possible.
+
+    Args:
+        row: the row.
+        y: the first grid line of its panels.
+
+    Returns:
+        The panels, and the first grid line below them.
+    """
+    # The first free grid line of each column.
+    free = [y] * GRID
     panels: list[JSON] = []
     for declared in row.panels:
-        rests = [(max(floor[x : x + declared.width]), x) for x in range(GRID - declared.width + 1)]
-        top, left = min(rests)
-        floor[left : left + declared.width] = [top + declared.view.height] * declared.width
+        places = [(max(free[x : x + declared.width]), x) for x in range(GRID - declared.width + 1)]
+        top, left = min(places)
+        free[left : left + declared.width] = [top + declared.view.height] * declared.width
         panels.append(_panel(declared, left, top))
-    return panels, max(floor)
+    return panels, max(free)
 
 
 def _panel(declared: Panel, x: int, y: int) -> JSON:
@@ -170,5 +183,5 @@ def _panel(declared: Panel, x: int, y: int) -> JSON:
 
 
 def _identity(title: str) -> int:
-    # Made from the title, so that links to a panel still work when other panels change.
+    """Return a panel's id, made from its title, so that links to it still work when other panels change."""
     return zlib.crc32(title.encode()) % 1_000_000 + 1

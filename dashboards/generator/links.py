@@ -1,4 +1,4 @@
-"""Defines the addresses of the dashboards, and links from table rows to dashboards and runbooks."""
+"""Defines the ids of the dashboards, and links from table rows to dashboards and runbooks."""
 
 OVERVIEW = "edge-overview"
 DNS = "edge-dns"
@@ -8,19 +8,24 @@ SHIELD = "edge-shield"
 DATABASE = "edge-database"
 EXPORTER = "edge-exporter"
 
-# All pages have this tag; the menu of each page lists the pages that have it.
+# All pages have this tag. The menu of each page lists the pages with the tag.
 TAG = "edge-exporter"
 
-# The default of a hidden variable, which an organisation with its own runbooks changes.
+# The default of a hidden variable, which can be changed to the address of one's own runbooks.
 RUNBOOKS = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
 
 
 def to(uid: str, **chosen: str) -> str:
-    """Return a link to a page with the current time range and data source, and variables from columns of the row."""
+    """Return a link to a page, with the current time range and data source.
+
+    Args:
+        uid: the id of the page.
+        chosen: variables of the page, each with the column of the row that has its value.
+    """
     values = "".join(f"&var-{name}=${{__data.fields.{column}}}" for name, column in chosen.items())
     return f"/d/{uid}?${{datasource:queryparam}}&${{__url_time_range}}{values}"
 
 
 def runbook(column: str) -> str:
-    """Return a link to the runbook of the alert that a column of the row names."""
+    """Return a link to the runbook of the alert in a column of the row."""
     return f"${{runbooks:raw}}/${{__data.fields.{column}}}.md"

@@ -18,7 +18,7 @@ class Query:
         legend: the name of a series, made from its labels.
         step: the smallest distance between two points; by default the longest interval of the collectors that poll
             the metrics of the expression.
-        quiet: for a query that finds nothing if all is well: the event after which it finds something.
+        quiet: if the query usually has no result: the event after which it has one.
     """
 
     expr: str
@@ -61,7 +61,7 @@ class TimeSeries(View):
         dashed: regular expressions for the legends of lines that are only for comparison.
         painted: legends with a fixed colour.
         least: the start of the axis; None for the smallest value.
-        axis: what the values of a unit are counted by, such as `per hour`.
+        axis: the label of the axis, such as `per hour`.
     """
 
     stack: bool = False
@@ -86,17 +86,32 @@ class Stat(View):
     trend: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tile(Stat):
-    """A figure of 0 or more that says when it is not known; `none` says that the configuration has nothing of its kind.
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason why the figure of a tile is unknown.
 
     Attributes:
-        of: the collectors without whose polls the figure is old; None where the query itself says what is not known.
+        value: the result of the tile's query in this case, below 0.
+        word: what the tile shows in this case.
+        expr: a query that has a result while the reason applies.
     """
 
+    value: int
+    word: Word
+    expr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile(Stat):
+    """A figure of 0 or more, or a word that says why it is unknown. `none` is shown if nothing of its kind is polled.
+
+    Attributes:
+        unknown: the reasons why a 0 may be wrong, the most important first; empty if the query itself returns them.
+    """
+
+    unknown: tuple[Reason, ...]
     steps: Thresholds | None = RED_FROM_ONE
     none: str = "none polled"
-    of: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +125,8 @@ class Column:
 
     Attributes:
         title: the heading.
-        query: what it shows; a column without one shows a label.
-        label: the label that it shows.
+        query: the query whose values it shows; empty for a column that shows a label.
+        label: the label whose values it shows.
         link: the path of a page about the subject of the row.
         hidden: whether it only provides values for links.
     """
@@ -139,12 +154,12 @@ class Table(View):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel: its queries, how it is drawn, and what a reader does about it.
+    """A panel: its queries, how it is drawn, and the texts of its information mark.
 
     Attributes:
         shows: one or two sentences about what it shows.
         act: what to do when it is red or, if it cannot turn red, when it looks wrong.
-        width: the number of the page's 24 columns.
+        width: how many of the page's 24 columns it takes.
     """
 
     title: str
@@ -189,13 +204,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A choice at the top of a page: several values, or All, or a single one.
+    """A choice at the top of a page.
 
     Attributes:
         expr: a query whose series have the values as labels.
         value: the label with the values.
-        text: the label that is shown instead, for example a name where the values are ids.
-        single: whether it takes one value, at first the first one, and not several or All.
+        text: the label that is shown instead of the value, such as the name of an id.
+        single: whether one value is chosen; otherwise several, or All.
     """
 
     name: str
@@ -209,7 +224,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """Events that every graph of a page marks."""
+    """Events that are marked in every graph of a page."""
 
     name: str
     query: Query

@@ -1,34 +1,51 @@
-"""Makes panels and rows: a panel is its title, what it shows, what to do about it, how it is drawn, and its queries."""
+"""Makes panels and rows from their texts, views, queries and columns."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from dashboards.generator.page import Column, Panel, Query, Row, Table, Tile, View
 from dashboards.generator.queries import figures
 
 _UNKNOWN = (
-    " SILENT is an exporter that does not answer, OLD DATA an account without a good poll for two intervals: the figure"
-    " is not known then."
+    " If the figure is unknown, the tile says why: SILENT if an exporter does not answer, OLD DATA if an account has"
+    " had no good poll for two intervals."
 )
 
 
 def panel(title: str, shows: str, act: str, view: View, *content: str | Query | Column) -> Panel:
-    """Make a panel; its content is queries or, in a table, columns and queries that only add labels."""
+    """Make a panel.
+
+    Args:
+        title: its heading.
+        shows: what it shows.
+        act: what to do about it.
+        view: how it is drawn.
+        content: its queries; of a table also its columns, and queries without a column only add labels to rows.
+    """
+    if isinstance(view, Tile):
+        (query,) = _queries(each for each in content if not isinstance(each, Column))
+        return _tile(Panel(title, shows, act, view, (query,)), view)
     columns = tuple(each for each in content if isinstance(each, Column))
-    shown = [each.query for each in columns if each.query] + [each for each in content if not isinstance(each, Column)]
-    queries = tuple(Query(each) if isinstance(each, str) else each for each in shown)
+    of_columns = _queries(column.query for column in columns if column.query)
+    others = _queries(each for each in content if not isinstance(each, Column))
     if isinstance(view, Table):
         view = replace(view, columns=columns)
-    if isinstance(view, Tile):
-        act += _UNKNOWN
-        if view.of is not None:
-            (query,) = queries
-            reasons = (figures.SILENT, figures.old(*view.of)) if view.of else (figures.SILENT,)
-            queries = (replace(query, expr=figures.known(query.expr, *reasons)),)
-        view = replace(view, words=figures.WORDS)
-    return Panel(title, shows, act, view, queries)
+    return Panel(title, shows, act, view, of_columns + others)
+
+
+def _queries(written: Iterable[str | Query]) -> tuple[Query, ...]:
+    return tuple(Query(each) if isinstance(each, str) else each for each in written)
+
+
+def _tile(plain: Panel, view: Tile) -> Panel:
+    """Make the tile show why its figure is unknown."""
+    (query,) = plain.queries
+    if view.unknown:
+        query = replace(query, expr=figures.count_or_reason(query.expr, *view.unknown))
+    return replace(plain, act=plain.act + _UNKNOWN, view=replace(view, words=figures.WORDS), queries=(query,))
 
 
 def row(title: str, widths: tuple[int, ...], *panels: Panel, folded: bool = False) -> Row:
-    """Make a row of panels with these widths; those of panels beside each other add up to 24."""
+    """Make a row of panels. The widths of panels that are next to each other add up to 24."""
     placed = (replace(each, width=width) for each, width in zip(panels, widths, strict=True))
     return Row(title, tuple(placed), folded=folded)

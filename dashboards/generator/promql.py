@@ -1,63 +1,70 @@
 """Combines the parts of queries: aggregations, ratios and joins."""
 
-# A variable for a number.
+# The page's choice of how many series a ranking shows.
 TOP = "$top"
 
 
 def total(expr: str, *labels: str) -> str:
-    """Sum by labels, or to one number."""
+    """Sum by labels, or all series without labels."""
     return _aggregate("sum", expr, labels)
 
 
 def highest(expr: str, *labels: str) -> str:
-    """Take the maximum by labels, or of all."""
+    """Take the maximum by labels, or of all series without labels."""
     return _aggregate("max", expr, labels)
 
 
 def lowest(expr: str, *labels: str) -> str:
-    """Take the minimum by labels, or of all."""
+    """Take the minimum by labels, or of all series without labels."""
     return _aggregate("min", expr, labels)
 
 
 def count(expr: str, *labels: str) -> str:
-    """Count series by labels, or all of them."""
+    """Count series by labels, or all series without labels."""
     return _aggregate("count", expr, labels)
 
 
-def among_all(found: str, every: str) -> str:
-    """Count the series that are found: 0 if `every` has others only, and no result if it has none."""
+def count_among(found: str, every: str) -> str:
+    """Count the series of `found`; 0 if there are none, and no result if `every` has no series either."""
     return f"count({found}) or 0 * count({every})"
 
 
 def top(expr: str, limit: int | str = TOP) -> str:
-    """Take the series of the largest values."""
+    """Take the series with the largest values."""
     return f"topk({limit}, {expr})"
 
 
 def bottom(expr: str, limit: int | str = TOP) -> str:
-    """Take the series of the smallest values."""
+    """Take the series with the smallest values."""
     return f"bottomk({limit}, {expr})"
 
 
 def among(expr: str, ranking: str, *labels: str) -> str:
-    """Keep the series of `expr` whose labels `ranking` has, too."""
+    """Keep the series of `expr` that have the same labels as a series of `ranking`."""
     return f"({expr}) and on ({', '.join(labels)}) {ranking}"
 
 
 def ratio(part: str, whole: str, *labels: str) -> str:
-    """Divide by values above zero, matched on labels; additional labels of the left side are kept."""
+    """Divide series with the same labels, if the divisor is above zero; other labels of the left side are kept."""
     return f"{part} / on ({', '.join(labels)}) group_left () ({whole} > 0)"
 
 
 def with_label(expr: str, source: str, label: str, *on: str) -> str:
-    """Add a label of an info metric with the same labels; series without a match are kept unchanged."""
+    """Add a label from an info metric to the series of a query.
+
+    Args:
+        expr: the query. Series without a match are kept unchanged.
+        source: the info metric.
+        label: the label to add.
+        on: the labels that both have in common.
+    """
     matched = f"on ({', '.join(on)})"
     named = highest(source, *on, label)
     return f"({expr}) * {matched} group_left ({label}) {named} or ({expr}) unless {matched} {named}"
 
 
 def milliseconds(expr: str) -> str:
-    """Convert a time in seconds to milliseconds, for Grafana's date units."""
+    """Convert a unix time from seconds to milliseconds, for Grafana's date units."""
     return f"1000 * {expr}"
 
 

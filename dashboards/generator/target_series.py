@@ -8,12 +8,12 @@ from dashboards.generator.selectors import gauge, rate
 
 @dataclass(frozen=True, slots=True)
 class TargetSeries:
-    """The series of targets of one kind, such as zones: how a page chooses them, and the labels of each.
+    """The series of targets of one kind, such as zones.
 
     Attributes:
-        chosen: the matchers of the page's choices.
+        chosen: the matchers for the choices of the page.
         one: the labels that identify a target.
-        named: these and its name.
+        named: the labels that identify a target, and its name.
     """
 
     chosen: tuple[str, ...]
@@ -29,11 +29,11 @@ class TargetSeries:
         return rate(name, *self.chosen, *matchers, at=at)
 
     def among(self, expr: str, ranking: str) -> str:
-        """Keep the targets that a ranking contains, too."""
+        """Keep the targets that are also in a ranking."""
         return among(expr, ranking, *self.one)
 
     def ratio(self, part: str, whole: str) -> str:
-        """Divide by values above zero, target by target."""
+        """Divide the values of each target, if the divisor is above zero."""
         return ratio(part, whole, *self.one)
 
     def each(self, expr: str) -> str:
@@ -49,5 +49,5 @@ class TargetSeries:
         return total(expr, *self.named)
 
     def ranked(self, expr: str, ranking: str, *more: str) -> str:
-        """Return the maximum for each target that a ranking contains, with its name and more labels."""
+        """Return the maximum for each target that is in a ranking, with its name and more labels."""
         return self.highest(self.among(expr, ranking), *more)

@@ -1,4 +1,4 @@
-"""Defines the choices at the top of the pages; All is the expression `.*`."""
+"""Defines the choices at the top of the pages."""
 
 from dashboards.generator.page import Variable
 from dashboards.generator.promql import highest
@@ -6,7 +6,7 @@ from dashboards.generator.selectors import ACCOUNT, gauge, series
 
 
 def _thing(name: str, title: str, about: str, family: str, *, value: str, text: str) -> Variable:
-    """Choose things by their ids, shown by their names."""
+    """Return a choice of things by their ids, which are shown by their names."""
     return Variable(name, title, about, highest(gauge(family, ACCOUNT), text, value), value, text)
 
 
@@ -22,7 +22,7 @@ _ZONE = "A DNS zone: shown by its domain, chosen by its id."
 ZONES = _thing("zone", "DNS zone", _ZONE, "edge_dns_window_queries", value="zone_id", text="domain")
 _SCRIPT = "An edge script: shown by its name, chosen by its id."
 SCRIPTS = _thing("script", "Script", _SCRIPT, "edge_script_info", value="script_id", text="script")
-_SHIELD_ZONE = "A shield zone: shown by its pull zone's name where that is known, chosen by its id."
+_SHIELD_ZONE = "A shield zone: shown by its pull zone's name, if that is known, chosen by its id."
 SHIELD_ZONES = _thing(
     "shield_zone", "Shield zone", _SHIELD_ZONE, "edge_shield_zone_info", value="shield_zone_id", text="pull_zone"
 )

@@ -54,6 +54,7 @@ def query(expr: str, step: str, letter: str, *, instant: bool) -> JSON:
 
 
 def _targets(declared: Panel) -> list[JSON]:
+    """Return the queries, which Grafana calls targets."""
     shape = "table" if isinstance(declared.view, Table) else "time_series"
     return [
         query(one.expr, one.step, letter, instant=declared.instant)
@@ -63,9 +64,7 @@ def _targets(declared: Panel) -> list[JSON]:
 
 
 def _lines(declared: Panel, view: TimeSeries) -> JSON:
-    # Lines that a ranking chose are listed by their newest values.
     wide = declared.width >= _WIDE
-    ranked = wide and _is_ranked(declared)
     custom: JSON = {
         "drawStyle": "bars" if view.bars else "line",
         "fillOpacity": 60 if view.bars else 25 if view.stack else 8,
@@ -78,7 +77,7 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
     }
     overrides = [_override("byName", name, {"color": _fixed(colour)}) for name, colour in view.painted]
     if view.axis:
-        # Not for all fields: one is the time.
+        # As an override of numbers, because one field is the time.
         overrides.append(_override("byType", "number", {"custom.axisLabel": view.axis}))
     if view.dashed:
         dash = {"custom.lineStyle": {"fill": "dash", "dash": [6, 6]}, "custom.fillOpacity": 0}
@@ -89,7 +88,7 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
         "showLegend": True,
         "calcs": ["lastNotNull", "max"] if wide else [],
     }
-    if ranked:
+    if wide and _has_series_by_label(declared):
         legend |= {"sortBy": "Last *", "sortDesc": True}
     return {
         "type": "timeseries",
@@ -104,7 +103,7 @@ def _numbers(declared: Panel, view: Stat) -> JSON:
         "type": "stat",
         "options": {
             "graphMode": "area" if view.trend else "none",
-            # By default Grafana fills the panel with the figure, which would hide the line behind it.
+            # Without sizes, Grafana would fill the panel with the figure, and hide the line behind it.
             "text": {"titleSize": 13, "valueSize": 24},
             "colorMode": "background" if _is_alarming(declared) else "value",
             "reduceOptions": _NEWEST,
@@ -136,7 +135,7 @@ def _timeline(declared: Panel) -> JSON:
 
 
 def _table(declared: Panel, view: Table) -> JSON:
-    # Grafana's own least width would push the last columns out of sight.
+    # With Grafana's default minimum width, the last columns would not be visible.
     custom = {"filterable": True, "minWidth": 60, "align": "auto", "inspect": False}
     return {
         "type": "table",
@@ -159,11 +158,11 @@ def _table(declared: Panel, view: Table) -> JSON:
 
 
 def _rows(declared: Panel, view: Table) -> list[JSON]:
-    """Select the shown fields, join the results on their common labels, and set order and headings."""
+    """Return transformations that select the fields, join the results on common labels, and set order and headings."""
     if not view.columns:
         return [{"id": "organize", "options": {"excludeByName": {"Time": True}}}]
-    # The value of a single result is named Value, those of several results Value #A, Value #B and so on. If all but the
-    # first of several results are empty, Grafana uses the name for a single one.
+    # Grafana names the value of a single result "Value", and those of several results "Value #A", "Value #B" and so on.
+    # If only the first of several results has rows, Grafana names it "Value".
     values = iter(["Value"] if len(declared.queries) == 1 else [f"Value #{letter}" for letter in ascii_uppercase])
     names = {column.label or next(values): column.title for column in view.columns}
     if "Value #A" in names:
@@ -178,7 +177,7 @@ def _rows(declared: Panel, view: Table) -> list[JSON]:
 
 
 def _column(column: Column) -> JSON:
-    # Without a text of its own every empty cell would show the text of the empty table.
+    # Without `noValue` here, every empty cell would show the text of the empty table.
     properties: JSON = {"unit": "string" if column.label else column.unit, "noValue": "-"}
     if column.decimals is not None:
         properties["decimals"] = column.decimals
@@ -216,15 +215,18 @@ def _fields(declared: Panel, colour: str, overrides: list[JSON] | None = None, *
     }
 
 
-def _is_ranked(declared: Panel) -> bool:
+def _has_series_by_label(declared: Panel) -> bool:
+    """Return whether a query of the panel has a series for each value of a label."""
     return any("{{" in one.legend for one in declared.queries)
 
 
 def _is_alarming(declared: Panel) -> bool:
+    """Return whether the panel can turn red or orange."""
     return bool(declared.colours & {Colour.BAD, Colour.WARN})
 
 
 def _given(**values: object) -> JSON:
+    """Return the values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -1,13 +1,14 @@
-"""Adds a row to a page for metrics that no panel shows, with a generated panel for each metric."""
+"""Adds a row to a page for the metrics that no panel shows, with a generated panel for each metric."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dashboards.generator import declared
-from dashboards.generator.page import Page, Row
+from dashboards.generator.page import Page, Panel, Row
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
+from exporter.metric import FamilyInfo
 
 TITLE = "Other metrics"
 # The beginning of a family's name → its page; all other families are on the overview.
@@ -27,24 +28,22 @@ def with_remaining(pages: Sequence[Page], collectors: Iterable[Collector] = CATA
     """
     queries = [query for page in pages for panel in page.panels for query in panel.queries]
     shown = {name for query in queries for name in re.findall(r"\bedge_\w+", query.expr)}
-    every = tuple(collectors)
-    return tuple(_with_row(page, every, shown) for page in pages)
+    missing = [(each, info) for each in collectors for info in each.families if info.name not in shown]
+    return tuple(_with_row(page, [one for one in missing if _page_of(one[1].name) == page.uid]) for page in pages)
 
 
-def _with_row(page: Page, collectors: Sequence[Collector], shown: set[str]) -> Page:
-    missing = [
-        (collector, info)
-        for collector in collectors
-        for info in collector.families
-        if info.name not in shown and _page_of(info.name) == page.uid
-    ]
-    panels = []
-    for place, (collector, info) in enumerate(missing):
-        beside = min(_COLUMNS, len(missing) - place // _COLUMNS * _COLUMNS)
-        chosen = tuple(f'{choice.value}=~"${choice.name}"' for choice in page.variables if choice.value in info.labels)
-        panels.append(declared.panel(collector, info, chosen, _GRID // beside))
+def _with_row(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Page:
+    """Add a row with a panel for each of these metrics, three panels next to each other; no row without metrics."""
+    panels: list[Panel] = []
+    for start in range(0, len(missing), _COLUMNS):
+        line = missing[start : start + _COLUMNS]
+        for collector, info in line:
+            choices = [choice for choice in page.variables if choice.value in info.labels]
+            matchers = tuple(f'{choice.value}=~"${choice.name}"' for choice in choices)
+            panels.append(declared.panel(collector, info, matchers, _GRID // len(line)))
     return replace(page, rows=(*page.rows, Row(TITLE, tuple(panels), folded=True))) if panels else page
 
 
 def _page_of(family: str) -> str:
+    """Return the id of the page that shows a family."""
     return next((uid for beginning, uid in SUBJECTS.items() if family.startswith(beginning)), OTHERS)

@@ -92,7 +92,7 @@ INCIDENTS: dict[str, Incident] = {
             ("edge_dns_statistics_changed_timestamp_seconds", _EU, _held),
             ("edge_dns_(day|window|queries|routed)_.*(queries|total)", _EU, _held),
         ),
-        {("Statistics stand still", "account eu")},
+        {("Statistics do not change", "account eu")},
     ),
     "WAF switched off (shop-eu, zone 4)": Incident(
         (("edge_shield_zone_waf_enabled", {"shield_zone_id": "4"}, 0.0),),

@@ -1,4 +1,4 @@
-"""Database and containers: whether databases answer, what queries of your own measure, and watched image tags."""
+"""Database and containers: databases, your own queries, and watched image tags."""
 
 from dashboards.generator import columns, links, variables
 from dashboards.generator.colours import UP_OR_DOWN, Colour, Word, warn_then_red
@@ -31,23 +31,23 @@ _DATABASES = row(
     (12, 12, 12, 12),
     panel(
         "Databases answering",
-        "When each database answered, and when not.",
-        "All at once: the network, or tokens that were regenerated, which ends all old ones. One alone: that database,"
-        " or its token.",
+        "Whether each database answered, over time.",
+        "If all fail at once: the network, or regenerated tokens, which invalidates all old ones. If one fails: that"
+        " database, or its token.",
         StateTimeline(words=UP_OR_DOWN, none="No database is configured."),
         Query(lowest(_UP, "database"), "{{database}}"),
     ),
     panel(
         "Query duration",
         "How long the slowest queries took, from the request to the last row.",
-        "One query that slows down: its table has grown. All of them: the database, or the way to it.",
+        "If one query becomes slower, its table may have grown. If all do, look at the database and the network.",
         TimeSeries(unit="s", none="No query is configured."),
         Query(among(highest(_DURATION, *_QUERY), _SLOWEST, *_QUERY), "{{database}}: {{query}}"),
     ),
     panel(
         "Queries",
-        "Queries of the configuration, the slowest first; at most 200.",
-        "A query that returns no row gives no series: see whether its SQL should count instead.",
+        "Configured queries, the slowest first; at most 200.",
+        "A query that returns no row gives no series: use count(*) if you need a 0.",
         Table(sort="Took", none="No query is configured."),
         Column("Database", label="database"),
         Column("Query", label="query"),
@@ -57,8 +57,8 @@ _DATABASES = row(
     ),
     panel(
         "Your own measures",
-        "What the configuration's queries measure, the largest; each is the gauge edge_database_NAME.",
-        "Only you know what the values mean: write alerts on the gauge itself.",
+        "The largest values of your own queries; each query is the gauge edge_database_NAME.",
+        "Write your own alerts on these gauges.",
         TimeSeries(none="No query has returned a row.", least=None),
         top(_OWN),
     ),
@@ -69,8 +69,8 @@ _CONTAINERS = row(
     (24,),
     panel(
         "Watched tags",
-        "Tags of watch_tags and whether their image has them, missing ones first; at most 200.",
-        "A missing tag was deleted or renamed where the image is pushed.",
+        "Whether each tag of watch_tags exists, missing ones first; at most 200.",
+        "A missing tag was deleted, renamed or never pushed.",
         Table(sort="State", ascending=True, none="No tag is watched."),
         columns.ACCOUNT,
         Column("Registry", label="registry_id", width=100),
@@ -84,7 +84,7 @@ _CONTAINERS = row(
 PAGE = Page(
     uid=links.DATABASE,
     title="Edge platform / Database and containers",
-    about="Databases and the queries of your own, and watched image tags.",
+    about="Databases, your own queries, and watched image tags.",
     variables=(variables.JOB, variables.ACCOUNTS, variables.DATABASES),
     rows=(_DATABASES, _CONTAINERS),
 )

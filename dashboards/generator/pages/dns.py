@@ -6,6 +6,7 @@ from dashboards.generator.intervals import DAY, HISTORY
 from dashboards.generator.page import QUERIES, Column, Page, Query, Stat, Table, Tile, TimeSeries
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import top, total
+from dashboards.generator.queries.figures import SILENT, old_data
 from dashboards.generator.selectors import ACCOUNT, AT_END, ZONE, age, increase
 from dashboards.generator.target_series import TargetSeries
 
@@ -40,10 +41,10 @@ _SHOWN = top(_DAY, TABLE_ROWS)
 _TYPES = ZONES.gauge("edge_dns_window_record_queries")
 _RATE = ZONES.rate("edge_dns_queries_total")
 _ROUTED = ZONES.rate("edge_dns_routed_queries_total")
-# The factor to the usual, up or down: 3 for three times of it and for a third. A silent zone ranks first.
+# The factor to the usual, up or down: 3 for three times and for a third of it. A zone without queries ranks first.
 _DISTANCE = top(f"clamp_max(exp(abs(ln({_AGAINST_USUAL}))), 1000)")
 
-# A day is out of line when it runs at less than half or more than double of the usual.
+# Red below half of the usual, and from double of it on.
 OUT_OF_LINE = Thresholds(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
 
 _NOW = row(
@@ -51,15 +52,15 @@ _NOW = row(
     (8, 8, 8),
     panel(
         "Queries a second",
-        "DNS queries a second of the zones chosen, over the last four polls.",
-        "Compare with the same time a day and a week before, below.",
+        "DNS queries a second of the chosen zones, over the last four polls.",
+        "Compare with the same time a day and a week before, in the graph below.",
         Stat(trend=True, unit=QUERIES),
         total(_RATE),
     ),
     panel(
         "Today so far",
-        "Queries of the UTC day that has begun.",
-        "Compare with what is usual by this time, below.",
+        "Queries of the current UTC day.",
+        "Compare with the usual number by this time, in the graph below.",
         Stat(),
         total(_DAY),
     ),
@@ -67,7 +68,7 @@ _NOW = row(
         "Statistics out of date",
         "Zones whose newest day in the platform's chart is older than yesterday; their counters do not change.",
         "Report it to the platform if it lasts for more than a day.",
-        Tile(of=("dns_statistics",)),
+        Tile(unknown=(SILENT, old_data("dns_statistics"))),
         total(f"{age('edge_dns_day_start_timestamp_seconds', *ZONES.chosen)} > bool 2 * 86400"),
     ),
 )
@@ -77,9 +78,9 @@ _QUERIES = row(
     (12, 12, 12, 12, 10, 7, 7, 24),
     panel(
         "Queries against the same time before",
-        "Queries a second now, a day before and a week before; `edge-exporter backfill` brings what Prometheus lacks.",
-        "A drop of all zones at once is most often upstream: a registrar, an expired delegation, a resolver."
-        " A rise of one record type is most often a faulty client.",
+        "Queries a second now, a day before and a week before. `edge-exporter backfill` can load an earlier past.",
+        "If all zones drop at once, the cause is most often upstream: a registrar, an expired delegation, a resolver."
+        " If one record type rises, it is most often a faulty client.",
         TimeSeries(unit=QUERIES, dashed=("a day before", "a week before")),
         Query(total(_RATE), "queries"),
         *(
@@ -94,9 +95,9 @@ _QUERIES = row(
     ),
     panel(
         "Today against the last 30 days",
-        "Queries of the UTC day so far, those usual by this time, and the mean day of the last 30.",
-        "Far below what is usual: compare zones in the table below. Far above: look for the zone that surges, and"
-        " whether its answers are cached with a TTL that is too short.",
+        "Queries of the UTC day so far, the usual number by this time, and the mean of the last 30 days.",
+        "Far below the usual: compare zones in the table below. Far above: look for the zone that surges, and whether"
+        " its TTL is too short.",
         TimeSeries(dashed=("usual by this time", "mean of 30 days")),
         Query(total(_DAY), "today so far"),
         Query(_BY_NOW_OF_ALL, "usual by this time"),
@@ -104,14 +105,15 @@ _QUERIES = row(
     ),
     panel(
         "Top zones",
-        "Queries a second of the zones with the most queries today; how many is chosen at the top.",
-        "Click a zone in the table next to it to see it alone.",
+        "Queries a second of the zones with the most queries today. The choice Top sets how many.",
+        "Click a zone in the next table to see it alone.",
         TimeSeries(unit=QUERIES),
         Query(ZONES.among(ZONES.total(_RATE), _BUSIEST), "{{domain}} ({{zone_id}})"),
     ),
     panel(
         "Zones furthest from usual",
-        "Today's queries against those by this time yesterday and a week ago, of zones with over 100 queries a day.",
+        "Today's queries compared with those by this time yesterday and a week ago, for zones with over 100 queries a"
+        " day.",
         "Below half: check the zone's delegation and its name servers. Above double: look at its record types.",
         Table(sort="Off by"),
         columns.DOMAIN,
@@ -124,16 +126,16 @@ _QUERIES = row(
     ),
     panel(
         "Queries a day",
-        "The total of each closed UTC day of the last 30, whatever the time range; each bar is at the day's end.",
-        "Days before the exporter's first are brought by `edge-exporter backfill`. A day that is missing later"
-        " is one on which Prometheus did not run.",
+        "The total of each of the last 30 closed UTC days, for any time range; each bar is at the day's end.",
+        "`edge-exporter backfill` can load the days before the exporter's first. On a day that is missing later,"
+        " Prometheus did not run.",
         TimeSeries(since="30d", bars=True),
         Query(_CLOSED_DAY, "queries", step=DAY),
     ),
     panel(
         "Record types, 30 days",
-        "Queries of the platform's window by record type, the 15 most asked for.",
-        "Much ANY, TXT or unassigned types (TYPE and a number) is most often a scan or an amplification attempt.",
+        "Queries of the platform's window of 30 days by record type; the 15 with the most.",
+        "Many queries of ANY, TXT or unnamed types (`other`) are most often a scan or an amplification attempt.",
         Table(sort="Queries"),
         Column("Type", label="record_type", width=90),
         Column("Queries", top(total(_TYPES, "record_type"), 15)),
@@ -146,8 +148,8 @@ _QUERIES = row(
     ),
     panel(
         "Routing",
-        "Queries a second, of the UTC day so far, and of the platform's window of 30 days, by routing.",
-        "Smart routing is charged for: compare its share of today with that of the 30 days.",
+        "Queries by routing: a second, in the UTC day so far, and in the platform's window of 30 days.",
+        "Smart routing costs money: compare its share of today with that of the 30 days.",
         Table(sort="30 days"),
         Column("Routing", label="routing"),
         Column("Now", total(_ROUTED, "routing"), unit=QUERIES, width=130),
@@ -156,9 +158,9 @@ _QUERIES = row(
     ),
     panel(
         "Zones",
-        "Zones with the most queries today; at most 100. The usual day is the window's mean without today; the pace is"
-        " today against this time yesterday and a week ago or, without these, against the elapsed share of the day.",
-        "A pace far from 100 % on a busy zone is worth a look; early in the UTC day it is rough.",
+        "Zones with the most queries today; at most 100. Usual day: the mean of the window without today. Pace: today"
+        " compared with this time yesterday and a week ago or, without these, with the usual day's elapsed share.",
+        "Look at a busy zone whose pace is far from 100 %. Early in the UTC day the pace is inexact.",
         Table(sort="Today", height=10),
         *columns.OF_ZONE,
         Column("Today", ZONES.highest(_SHOWN)),
@@ -203,9 +205,9 @@ _SCANS = row(
     panel(
         "Scans that need a look",
         "Scans that failed or have been open for over an hour, and zones that were never scanned; at most 100 of each.",
-        "Start a failed scan again at the platform. If it fails again, look at the zone's name servers: a scan"
-        " asks them. A stuck scan is the platform's; report it with the job id from the table below.",
-        Table(sort="Age", height=6, none="No scan failed, none is stuck, and every zone was scanned."),
+        "Start a failed scan again on the platform. If it fails again, look at the zone's name servers, which a scan"
+        " asks. Report a scan that does not end to the platform, with the job id from the table below.",
+        Table(sort="Age", height=6, none="No scan failed or is open for long, and every zone was scanned."),
         *columns.OF_ZONE,
         _STATE,
         Column("Age", Query(ZONES.highest(_TROUBLED_FOR), quiet=_TROUBLED), unit="s", steps=warn_then_red(0, 86400)),
@@ -215,7 +217,7 @@ _SCANS = row(
     panel(
         "Latest scans",
         "The scans that were created last; at most 100.",
-        "Read the state with the age: completed and old is healthy, pending and old is stuck.",
+        "A scan that is pending or in progress for over an hour does not end: see the table above.",
         Table(sort="Created", none="No zone was scanned."),
         *columns.OF_ZONE,
         _STATE,

@@ -1,4 +1,4 @@
-"""Exporter: whether it keeps up with the platform, with its schedule, and with Prometheus."""
+"""Exporter: its instances, calls of the platform, schedule and process."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ _API = (ACCOUNT, INSTANCE)
 
 
 def _of_exporters(expr: str) -> str:
-    # A job may scrape other programs too, and All selects every job: only exporters have build information.
+    """Keep the series of exporters: a job may scrape other programs, too, and All selects every job."""
     return among(expr, series("edge_exporter_build_info", INSTANCE), "job", "instance")
 
 
@@ -39,10 +39,11 @@ _INSTANCES = row(
     (24,),
     panel(
         "Instances",
-        "Every exporter that Prometheus scraped within the day: its shard, whether its last configuration is"
-        " in force and its counters are written, and when its state was damaged.",
-        "DOWN: read its last log lines. REFUSED: `edge-exporter check --config FILE` names each fault. Counters DOWN: a"
-        " full or read-only disk. Damaged: counters started at 0; copy the renamed file, and check the disk.",
+        "Every exporter that Prometheus scraped within the day: its shard, whether its newest configuration is in"
+        " force, whether its counters can be saved, and when its state was damaged.",
+        "DOWN: read the last lines of its log. REFUSED: `edge-exporter check --config FILE` names each fault. Counters"
+        " DOWN: the disk is full or read-only. Damaged: counters started at 0; keep the renamed file, and check the"
+        " disk.",
         Table(sort="Shard", ascending=True, none="No exporter was scraped within the day."),
         Column("Instance", label="instance", width=150),
         # An exporter that is down has no build information now, but it had within the day.
@@ -90,10 +91,10 @@ _CALLS = row(
     (12, 12, 12, 12, 12, 12),
     panel(
         "API budget",
-        "Calls a second by account: what the budget allows, what targets and intervals ask for, and what is made. The"
-        " accounts that ask for most of their budget.",
-        "Asked for above what is allowed: polls come late by as much. Raise requests_per_second if the platform bears"
-        " it, lengthen intervals, or narrow the targets.",
+        "Calls a second by account: those that the budget allows, that targets and intervals ask for, and that are"
+        " made. The accounts that need the largest share of their budget.",
+        "If more calls are asked for than allowed, polls come late. Raise requests_per_second if the platform allows"
+        " it, lengthen intervals, or poll fewer targets.",
         TimeSeries(unit="reqps", dashed=(".+: asked for", ".+: allowed")),
         _of_tightest(_rate("edge_api_requests_total", "account"), "{{account}}: made"),
         _of_tightest(total(series(_DEMAND, *_API), "account"), "{{account}}: asked for"),
@@ -102,8 +103,8 @@ _CALLS = row(
     panel(
         "Failed calls by reason",
         "Platform calls that failed, by reason.",
-        "The reason is the cause: `unauthorized`, `forbidden` and `credential` are the key, `rate_limited` the budget,"
-        " `timeout`, `refused` and `name` the network, `not_json` and `wrong_shape` an answer that could not be read.",
+        "`unauthorized`, `forbidden` and `credential`: the key. `rate_limited`: the budget. `timeout`, `refused` and"
+        " `name`: the network. `not_json` and `wrong_shape`: an answer that could not be read.",
         TimeSeries(unit="reqps", none="No call failed.", stack=True),
         # These counters begin at 0 with the process; series of events that never happened are left out.
         Query(
@@ -115,7 +116,8 @@ _CALLS = row(
     panel(
         "Failures now",
         "Failed calls a second by account, operation and reason; at most 100.",
-        "One operation with 403 is a permission that the key lacks; all operations of an account are its key.",
+        "If one operation is `forbidden`, the key lacks a permission. If all operations of an account fail, its key is"
+        " wrong.",
         Table(sort="Failures", none="No call failed."),
         Column("Account", label="account", width=90),
         Column("Operation", label="operation"),
@@ -130,9 +132,9 @@ _CALLS = row(
     ),
     panel(
         "Operations",
-        "Calls a second, their mean duration, and how many of them repeated a failed call; the 20 most called.",
-        "Most calls: a longer interval of this collector saves most. Slowest: it decides how many calls must be"
-        " in flight, as max_in_flight is rate times duration. Retries without failures were successful.",
+        "Calls a second, their mean duration, and retries a second; the 20 operations with the most calls.",
+        "To save calls, lengthen the interval of the collector with the most. If calls are slow, max_in_flight must be"
+        " at least calls a second times duration. Retries without failures succeeded.",
         Table(sort="Calls"),
         Column("Operation", label="operation"),
         Column("Calls", top(_rate("edge_api_requests_total", "operation"), 20), unit="reqps", width=115),
@@ -148,8 +150,8 @@ _CALLS = row(
     ),
     panel(
         "Latency by share",
-        "The time within which a half, 90 % and 99 % of the calls were answered.",
-        "99 % near the timeout of the configuration: raise the timeout, or expect failures.",
+        "The time within which half, 90 % and 99 % of the calls were answered.",
+        "If 99 % is near the configured timeout, calls will fail: raise the timeout.",
         TimeSeries(unit="s"),
         Query(f"histogram_quantile(0.5, {_LATENCY})", "half of the calls"),
         Query(f"histogram_quantile(0.9, {_LATENCY})", "90 %"),
@@ -157,8 +159,8 @@ _CALLS = row(
     ),
     panel(
         "Scrapes",
-        "How long Prometheus took to scrape each instance, and how long the last build of the answer took.",
-        "The exporter sends prepared bytes: if a scrape is long, check the network and the CPU limit.",
+        "How long a scrape of each instance took, and how long the last rendering of /metrics took.",
+        "The exporter sends rendered bytes: if a scrape takes long, check the network and the CPU limit.",
         TimeSeries(unit="s", steps=warn_then_red(2, 8)),
         Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}: scrape"),
         Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}: build"),
@@ -168,17 +170,22 @@ _CALLS = row(
 _INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE), "collector")
 
 
+def _chosen(name: str, by: tuple[str, ...]) -> str:
+    """Select a family of the chosen instances and, if it has accounts, of the chosen accounts."""
+    return series(name, *(_API if "account" in by else (INSTANCE,)))
+
+
 def _now(name: str, *by: str) -> str:
-    # The choice of accounts holds for metrics of accounts.
-    return total(series(name, *(_API if "account" in by else (INSTANCE,))), *by)
+    """Sum the present values of a gauge."""
+    return total(_chosen(name, by), *by)
 
 
 def _lately(name: str, *by: str) -> str:
-    of = series(name, *(_API if "account" in by else (INSTANCE,)))
-    return total(f"increase({of}[$__range])", *by)
+    """Sum the increase of a counter within the time range."""
+    return total(f"increase({_chosen(name, by)}[$__range])", *by)
 
 
-# What is counted, the label that says what it is, and how that is said.
+# A query that counts, a label of its results, and the text of the column What, in which `$1` is the label's value.
 _KINDS = (
     (_now("edge_exporter_failing_targets", "account", "collector", "reason"), "reason", "fails: $1"),
     (_now("edge_window_mismatched_targets", "account"), "", "total differs from its days"),
@@ -200,9 +207,9 @@ _SCHEDULE = row(
     (12, 12, 24),
     panel(
         "Staleness by collector",
-        "The time since the last success of each collector's oldest target, in intervals of the collector.",
-        "At 3 the target's series end. One collector: a failing target, named on the Overview page. All:"
-        " the budget is too small, or the account does not answer.",
+        "The age of the oldest values of each collector, in intervals of the collector.",
+        "At 3 the target's series end. If one collector rises, a target fails, which the Overview page names. If all"
+        " rise, the budget is too small, or the account does not answer.",
         TimeSeries(unit="none", decimals=1, steps=warn_then_red(2, 3)),
         Query(
             f"{highest(age('edge_target_last_success_timestamp_seconds', ACCOUNT), 'collector')}"
@@ -212,10 +219,10 @@ _SCHEDULE = row(
     ),
     panel(
         "Collectors",
-        "How often each collector polls a target, how long its last poll took, waiting for the budget included, and the"
-        " runs a second that were skipped because the one before had not ended.",
-        "An interval longer than configured: the budget does not suffice. A poll that takes nearly its interval, or"
-        " missed runs that continue: lengthen the interval, or raise the budget.",
+        "The effective interval of each collector, the duration of its last poll (including the wait for the budget),"
+        " and the runs a second that were skipped because the one before had not ended.",
+        "If the interval is longer than configured, the budget is too small. If a poll takes nearly as long as the"
+        " interval, or runs are missed for long, lengthen the interval or raise max_in_flight.",
         Table(sort="Took"),
         Column("Collector", label="collector"),
         Column("Interval", _INTERVAL, unit="s", width=110),
@@ -235,12 +242,12 @@ _SCHEDULE = row(
     ),
     panel(
         "What the exporter noticed",
-        "Failing targets by reason, absent metrics by cause, totals that are not the sum of their days, series left"
-        " out, shards that no one holds, labels and thresholds of the configuration. Within the time range: values that"
-        " the exporter does not know, counts that the platform lowered, and failed rounds of the exporter's own work.",
+        "Now: failing targets by reason, absent metrics by cause, totals that are not the sum of their days, series"
+        " left out, shards that no exporter holds, and the targets with configured labels and thresholds. Within the"
+        " time range: unknown values, counts that the platform lowered, and failed tasks of the exporter.",
         "The status page names the targets; `edge-exporter explain FAMILY` says why a metric is absent. Unknown values:"
-        " update the exporter. Series left out: raise series.max_label_values, or deny the family. A failed round:"
-        " report the error of the log. Fewer labels or thresholds than expected: a pattern matches no name.",
+        " update the exporter. Series left out: raise series.max_label_values, or deny the family. Failed tasks:"
+        " report the error in the log. Fewer labels or thresholds than expected: a pattern matches no name.",
         Table(sort="Number", none="Nothing fails or is missing."),
         Column("Account", label="account", width=110),
         Column("Collector", label="collector", width=190),
@@ -256,21 +263,21 @@ _PROCESS = row(
     panel(
         "Memory",
         "Resident memory of each instance.",
-        "It depends on the number of series. Growth without new series is a leak: report it with the version.",
+        "Memory depends on the number of series. If it grows without new series, report it with the version.",
         TimeSeries(unit="bytes"),
         Query(_of_exporters(series("process_resident_memory_bytes", INSTANCE)), "{{instance}}"),
     ),
     panel(
         "CPU",
         "CPU seconds a second of each instance.",
-        "Near 1 the event loop is full: shard the exporter, or lengthen intervals.",
+        "Near 1, one CPU is not enough: use more shards, or lengthen intervals.",
         TimeSeries(unit="s", steps=warn_then_red(0.7, 0.9), axis="per second"),
         Query(_of_exporters(own_rate("process_cpu_seconds_total", INSTANCE)), "{{instance}}"),
     ),
     panel(
         "Loop lag",
-        "The delay of the event loop of each instance, on average.",
-        "If it stays above 0.1 s, answers and polls wait. Use shards, or give the exporter more CPU.",
+        "The mean delay of the event loop of each instance.",
+        "If it stays above 0.1 s, scrapes and polls wait: use more shards, or give the exporter more CPU.",
         TimeSeries(unit="s", steps=warn_then_red(0.1, 0.5)),
         Query(f"{own_rate(f'{_LAG}_sum', INSTANCE)} / {own_rate(f'{_LAG}_count', INSTANCE)}", "{{instance}}"),
     ),

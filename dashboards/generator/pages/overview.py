@@ -6,7 +6,7 @@ from dashboards.generator.page import QUERIES, Column, Page, Query, Table, Tile,
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import count, highest, lowest, milliseconds, top, total
 from dashboards.generator.queries import alerts, figures, findings, subject
-from dashboards.generator.queries.figures import staleness
+from dashboards.generator.queries.figures import NO_RULES, SILENT, staleness
 from dashboards.generator.selectors import ACCOUNT, age, gauge, own_rate, series
 
 # An account is down if one shard is refused.
@@ -22,7 +22,7 @@ _WITHOUT_SUCCESS = f"(({_SINCE_SUCCESS} and {_ONE} {_FAILING}) or {_ONE} {_FAILI
 # Each shard has a share of the account's budget and of its demand, so both are summed.
 _BUDGET = total(series("edge_api_budget_requests_per_second", ACCOUNT), "account")
 _DEMAND = total(series("edge_api_demand_requests_per_second", ACCOUNT), "account")
-# A sum over all zones for each step of a day reads too much: it is recorded for the alerts anyway.
+# The graphs use series that the rules record, because a sum over all zones for each step of a day reads too much.
 _NOT_RECORDED = "Nothing is recorded yet, or the rules are not loaded."
 _A_FAILURE = "a target's poll fails"
 _LATELY = f"last_over_time({series('edge_exporter_build_info')}[1d])"
@@ -43,43 +43,45 @@ _NOW = row(
     panel(
         "Exporters down",
         "Exporters that Prometheus scraped within the day and cannot scrape now.",
-        "Read the process's last log lines; until it is back, this page shows other exporters only, or nothing.",
-        Tile(),
+        "Read the last lines of its log. Until it is back, this page shows other exporters only, or nothing.",
+        Tile(unknown=(SILENT,)),
         _DOWN,
     ),
     panel(
         "Accounts not answering",
-        "Accounts from which no authenticated answer came within the last interval, on any one shard.",
+        "Accounts for which at least one exporter has had no authenticated answer lately (edge_up is 0).",
         "Open the account on the Exporter page: the reason of its failed calls is the cause.",
-        Tile(),
+        Tile(unknown=(SILENT,)),
         total(f"{_UP} == bool 0"),
     ),
     panel(
         "Targets failing",
         "Targets whose last poll failed. Each keeps its last values for three intervals; then its series end.",
-        "Read the table of failing targets: many of one account or collector most often have one cause.",
-        Tile(),
+        "Read the table of failing targets: if many are of one account or collector, they most often have one cause.",
+        Tile(unknown=(SILENT,)),
         total(f"{_TARGET_UP} == bool 0"),
     ),
     panel(
         "Alerts firing",
-        "Alerts of the shipped rules without those that follow from another one. NO RULES: Prometheus evaluates none.",
+        "Firing alerts of the shipped rules, without inhibited ones. NO RULES: Prometheus does not evaluate these"
+        " rules.",
         "Read the table of alerts; each links to its runbook, which says how to confirm it and what to do.",
-        Tile(of=None),
-        alerts.SEEN,
+        Tile(unknown=(NO_RULES, SILENT)),
+        alerts.FIRING,
     ),
     panel(
         "Oldest values",
-        "The time since the last success of the target that has waited longest, in intervals of its collector.",
+        "The age of the oldest values of a target, in intervals of its collector.",
         "After three intervals a target's series end: find it in the table of failing targets.",
-        Tile(unit="suffix: intervals", decimals=1, steps=figures.STALE),
+        Tile(unknown=(SILENT,), unit="suffix: intervals", decimals=1, steps=figures.STALE),
         highest(staleness()),
     ),
     panel(
         "API budget asked for",
-        "What targets and intervals ask of the worst account, as a share of its budget of requests a second.",
-        "Above 100 %, polls are late: raise the budget, lengthen intervals, or narrow the targets.",
-        Tile(unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
+        "The calls a second that targets and intervals need, as a share of the budget; the account with the highest"
+        " share.",
+        "Above 100 %, polls are late: raise the budget, lengthen intervals, or poll fewer targets.",
+        Tile(unknown=(SILENT,), unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
         highest(f"{_DEMAND} / {_BUDGET}"),
     ),
 )
@@ -96,9 +98,9 @@ _WRONG = row(
     (24, 24),
     panel(
         "What stands out now",
-        "What the newest values say is wrong, without waiting for an alert; at most 20 rows of a kind. A zone's usual"
-        " traffic is what the shipped rules recorded a day and a week ago, or else the hour before.",
-        "Follow the row to the page of what it is about. What says `check` may have a good reason.",
+        "Problems in the newest values, without waiting for an alert; at most 20 rows of a kind. The usual traffic of a"
+        " zone is what the shipped rules recorded a day and a week ago or, without these, that of the hour before.",
+        "Follow the link in the row. A row with `check` may have a good reason.",
         Table(height=5, none="Nothing stands out.", sort="Urgency"),
         Column("Urgency", findings.FOUND, words=findings.URGENCIES, width=100),
         Column("What", label="what", width=220),
@@ -109,8 +111,8 @@ _WRONG = row(
     ),
     panel(
         "Alerts",
-        "Every alert of the shipped rules, critical ones first; `follows` marks those that Alertmanager holds back.",
-        "Follow an alert's name to its runbook, and what it is about to its page. Pending ones fire if they last.",
+        "Every alert of the shipped rules, critical ones first; `follows` marks those that Alertmanager inhibits.",
+        "The alert's name links to its runbook, its subject to a page. A pending alert fires if the problem lasts.",
         Table(height=6, none="No alert is pending or fires.", sort="State"),
         Column("State", alerts.ALERTS, words=alerts.STATES, width=85),
         Column("Severity", label="severity", width=100, words=_SEVERITIES),
@@ -124,7 +126,7 @@ _WRONG = row(
 
 _REMOVED = gauge("edge_target_removed_timestamp_seconds", ACCOUNT)
 _UP_A_DAY_AGO = gauge("edge_target_up", ACCOUNT, at=" offset 1d")
-# While nothing is known of yesterday, nothing is new.
+# Without data of yesterday, no target counts as new.
 _APPEARED = (
     f"group by (account, target, name) ({_TARGET_UP} unless on (account, target) {_UP_A_DAY_AGO})"
     f" and on () group({_UP_A_DAY_AGO})"
@@ -135,8 +137,8 @@ _FAILURES = row(
     panel(
         "Failing targets",
         "Targets whose last poll failed, the longest without success first; at most 100.",
-        "Follow the account to its failures by reason. One that never succeeded is most often a wrong id, or one that"
-        " the key may not read: `edge-exporter check` tries it at once.",
+        "Follow the account to its failures by reason. If a target never succeeded, its id is most often wrong, or the"
+        " key may not read it: `edge-exporter check` tries it at once.",
         Table(sort="Without success", none="Nothing fails."),
         columns.ACCOUNT,
         Column("Collector", label="collector", width=170),
@@ -153,8 +155,8 @@ _FAILURES = row(
     ),
     panel(
         "What appeared and disappeared",
-        "Targets that left the platform within a week, and those that are polled and were not a day ago; at most 50.",
-        "If no one meant to delete it, restore it at the platform: see the runbook of EdgeTargetRemoved.",
+        "Targets that left the platform within a week, and targets that were not polled a day ago; at most 50 of each.",
+        "If a target was deleted by mistake, restore it on the platform: see the runbook of EdgeTargetRemoved.",
         Table(sort="Disappeared", none="Nothing appeared or disappeared."),
         columns.ACCOUNT,
         Column("Target", label="target"),
@@ -173,9 +175,9 @@ _ACCOUNTS = row(
     (24,),
     panel(
         "Accounts",
-        "Every account: whether it answers, what is polled of it, and what that costs; at most 50. Waiting is the"
-        " seconds a second that its calls wait for the budget, the clock the platform's less that of the machine.",
-        "Waiting above 1: the budget is too small. Clock beyond a minute: synchronise the machine's. For the rest,"
+        "Every account: whether it answers, its targets and its calls; at most 50. Waiting: how many calls wait for the"
+        " budget on average. Clock: the platform's time minus that of the machine.",
+        "Waiting above 1: the budget is too small. Clock beyond a minute: synchronise the machine's clock. Otherwise"
         " follow the account's name.",
         Table(sort="Failing"),
         columns.ACCOUNT,
@@ -203,15 +205,15 @@ _GLANCE = row(
     (8, 8, 8),
     panel(
         "DNS queries by account",
-        "DNS queries a second in the hour before, as the shipped rules record them, without zones whose polls failed.",
-        "A line that falls to zero while others go on: open the DNS page for that account.",
+        "DNS queries a second over an hour, as the shipped rules record them, without zones whose polls failed.",
+        "If one account falls to zero, open the DNS page for it.",
         TimeSeries(unit=QUERIES, none=_NOT_RECORDED, stack=True),
         Query(_by_account("zone:edge_dns_queries:rate1h"), "{{account}}", step="5m"),
     ),
     panel(
         "Rate-limit breaches by action",
-        "Breaches a minute in the 15 minutes before, as the shipped rules record them.",
-        "A burst of blocked requests is an attack or a limit set too low: open the Shield page.",
+        "Breaches a minute over 15 minutes, as the shipped rules record them.",
+        "A burst of blocked requests is an attack, or a limit that is too low: open the Shield page.",
         TimeSeries(unit="suffix: per min", none=_NOT_RECORDED, stack=True, painted=ACTION_PAINT),
         Query(
             f"60 * {total(series('rate_limit_action:edge_shield_rate_limit_breaches:rate15m', ACCOUNT), 'action')}",
@@ -221,8 +223,8 @@ _GLANCE = row(
     ),
     panel(
         "Script requests by account",
-        "Requests a second in the two hours before, as the shipped rules record them, without scripts that failed.",
-        "A line that falls to zero: a release that broke, or a pull zone that was unlinked. Open Edge scripts.",
+        "Requests a second over two hours, as the shipped rules record them, without scripts whose polls failed.",
+        "If an account falls to zero, look for a broken release or an unlinked pull zone on the Edge scripts page.",
         TimeSeries(unit="reqps", none=_NOT_RECORDED, stack=True),
         Query(_by_account("script:edge_script_requests:rate2h"), "{{account}}", step="15m"),
     ),

@@ -1,4 +1,4 @@
-"""Edge scripts: what they cost and do, and their releases."""
+"""Edge scripts: their cost, requests, CPU time and releases."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from dashboards.generator.intervals import step_of
 from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, Tile, TimeSeries
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import lowest, top, total
+from dashboards.generator.queries.figures import SILENT, old_data
 from dashboards.generator.selectors import ACCOUNT, AT_END, SCRIPT, series
 from dashboards.generator.target_series import TargetSeries
 
@@ -41,31 +42,31 @@ _MONTH = row(
     (6, 6, 6, 6),
     panel(
         "Cost, month to date",
-        "What the scripts chosen have cost since the UTC month began.",
-        "Read the projection next to it: the sum alone says little before the month ends.",
+        "The cost of the chosen scripts since the UTC month began.",
+        "Compare with the projection next to it.",
         Stat(unit="currencyUSD"),
         total(_COST),
     ),
     panel(
         "Projected month end",
-        "The cost so far, extrapolated linearly to the end of the UTC month, but not in its first hour.",
-        "In the first days a single busy hour counts for much: look again a day later before acting.",
+        "The cost so far, extrapolated linearly to the end of the UTC month; in the first hour, the cost itself.",
+        "In the first days of a month, a single busy hour has a large effect: look again a day later.",
         Stat(unit="currencyUSD"),
         total(_PROJECTED),
     ),
     panel(
         "Projected over budget",
-        "Scripts whose projected cost exceeds their monthly_budget_dollars of the configuration.",
+        "Scripts whose projected cost exceeds their monthly_budget_dollars in the configuration.",
         "The table of scripts names them. Find what changed in requests, CPU or the release; then correct the script or"
         " raise the budget.",
-        Tile(of=("scripts",), none="no budgets"),
+        Tile(unknown=(SILENT, old_data("scripts")), none="no budgets"),
         total(f"{_SCRIPTS.ratio(_PROJECTED, _SCRIPTS.each(_BUDGET))} > bool 1"),
     ),
     panel(
         "Budgets unmatched",
-        "Budgets of the configuration whose name or id belongs to no script.",
+        "Budgets in the configuration whose name or id no polled script has.",
         "Correct the name under monthly_budget_dollars: a budget without a script has no effect.",
-        Tile(of=("scripts",), none="no budgets"),
+        Tile(unknown=(SILENT, old_data("scripts")), none="no budgets"),
         # A budget is unmatched if no shard has a script for it.
         total(lowest(series("edge_exporter_script_budget_unmatched", ACCOUNT), "account", "script")),
     ),
@@ -76,8 +77,9 @@ _WORK = row(
     (12, 12, 8, 8, 8, 24),
     panel(
         "Month to date and projection",
-        "The cost so far, its linear projection, and the sum of all budgets, where there are any.",
-        "The projection should become flat during the month. A steady rise is growth; a step is a release or a surge.",
+        "The cost so far, its linear projection, and the sum of all budgets, if there are any.",
+        "The projection should become flat during the month. If it rises steadily, the traffic grows; a step is a"
+        " release or a surge.",
         TimeSeries(unit="currencyUSD", dashed=("projected", "all budgets")),
         Query(total(_COST), "month to date"),
         Query(total(_PROJECTED), "projected"),
@@ -86,28 +88,29 @@ _WORK = row(
     panel(
         "Spending by script",
         "Dollars per hour of the most expensive scripts of this month.",
-        "Compare with requests and CPU below: cost without requests is CPU.",
+        "Compare with requests and CPU below: if the cost rises without requests, the cause is CPU time.",
         TimeSeries(unit="currencyUSD", stack=True, axis="per hour"),
         Query(_SCRIPTS.among(f"3600 * {_SCRIPTS.total(_COST_RATE)}", _DEAREST), _LEGEND),
     ),
     panel(
         "Requests by script",
-        "Requests a second of the scripts with the most this month.",
-        "A line that falls to zero: a release that broke, or a pull zone that was unlinked. A surge: see who calls it.",
+        "Requests a second of the scripts with the most requests this month.",
+        "If a script falls to zero, look for a broken release or an unlinked pull zone. If it surges, find out who"
+        " calls it.",
         TimeSeries(unit="reqps", stack=True),
         Query(_SCRIPTS.among(_SCRIPTS.total(_REQUEST_RATE), _BUSIEST), _LEGEND),
     ),
     panel(
         "CPU by script",
-        "CPU seconds a second of the scripts with the most this month.",
-        "CPU that grows faster than requests is work that a release added.",
+        "CPU seconds a second of the scripts with the most CPU time this month.",
+        "If CPU time grows faster than requests, a release added work.",
         TimeSeries(unit="s", stack=True, axis="per second"),
         Query(_SCRIPTS.among(_SCRIPTS.total(_CPU_RATE), _HUNGRIEST), _LEGEND),
     ),
     panel(
         "CPU of a request",
-        "CPU seconds by request at the present rate, for the scripts with the most CPU this month.",
-        "A step at a release mark: profile that release, or roll it back.",
+        "CPU seconds of a request at the present rate, for the scripts with the most CPU time this month.",
+        "If it rises at the mark of a release, profile that release or roll it back.",
         TimeSeries(unit="s", axis="per request"),
         Query(
             _SCRIPTS.among(f"{_SCRIPTS.total(_CPU_RATE)} / ({_SCRIPTS.total(_REQUEST_RATE)} > 0)", _HUNGRIEST), _LEGEND
@@ -140,8 +143,8 @@ _RELEASES = row(
     (24,),
     panel(
         "Releases",
-        "Scripts by when they were last modified, with the release that runs; at most 100.",
-        "Ask about a release that no one of you made. A deleted script leaves with the next complete discovery.",
+        "The scripts that were modified last, with the release that runs; at most 100.",
+        "Find out who made a release that you do not know.",
         Table(sort="Modified", height=9),
         replace(columns.ACCOUNT, width=90),
         columns.SCRIPT_ID,

@@ -1,4 +1,4 @@
-"""Shield: breaches, the protection of zones, API guardians, bots and access lists."""
+"""Shield: breaches of rate limits, protection of zones, API guardians and access lists."""
 
 from dataclasses import replace
 
@@ -16,8 +16,9 @@ from dashboards.generator.colours import (
 from dashboards.generator.intervals import step_of
 from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, Tile, TimeSeries
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import among_all, bottom, count, top, total, with_label
+from dashboards.generator.promql import bottom, count, count_among, top, total, with_label
 from dashboards.generator.queries import findings
+from dashboards.generator.queries.figures import SILENT, old_data
 from dashboards.generator.selectors import ACCOUNT, AT_END, SHIELD_ZONE, increase
 from dashboards.generator.target_series import TargetSeries
 
@@ -50,11 +51,12 @@ _LEARNING_LEFT = f"(({_LEARNING_UNTIL} - time()) and on (account, shield_zone_id
 
 
 def _with_pull_zone(expr: str) -> str:
-    """Add the pull zones' names, where they are known."""
+    """Add the names of the pull zones that are known."""
     return with_label(expr, INFO, "pull_zone", *ZONES.one)
 
 
 def _mode(engine: str, label: str) -> str:
+    """Return a query for each zone's mode of an engine, as a label."""
     chosen = ZONES.gauge("edge_shield_zone_execution_mode", f'engine="{engine}"')
     renamed = f'label_replace({chosen} == 1, "{label}", "$1", "mode", "(.+)")'
     return ZONES.ranked(renamed, _ZONE_SHOWN, label)
@@ -65,11 +67,20 @@ def _rules(state: str) -> str:
 
 
 def _used(number: str, kind: str) -> str:
+    """Divide a number of rules by how many of their kind the plan allows, for each zone."""
     most = ZONES.highest(ZONES.gauge("edge_shield_zone_rules_limit", f'rule_kind="{kind}"'))
     return ZONES.among(ZONES.ratio(number, most), _ZONE_SHOWN)
 
 
 def _setting(expr: str, setting: str, label: str, value: str) -> str:
+    """Count the zones by the value of a setting, with the labels `setting` and `value`.
+
+    Args:
+        expr: a query with a series of 1 for each zone and value that applies.
+        setting: the name of the setting, in which `$1` stands for the label `label`.
+        label: a label whose value is a part of the setting's name.
+        value: the label with the setting's value.
+    """
     named = f'label_replace({expr}, "setting", "{setting}", "{label}", "(.+)")'
     return f'sum by (setting, value) (label_replace({named}, "value", "$1", "{value}", "(.+)")) > 0'
 
@@ -84,8 +95,8 @@ _NOW = row(
     (8, 8, 8),
     panel(
         "Blocked today",
-        "Requests blocked since the UTC day began, and breaches of which the platform does not say what was done.",
-        "Read it against the usual day in the table of rate limits.",
+        "Requests blocked since the UTC day began, and breaches without a known action (unclassified).",
+        "Compare with the usual day in the table of rate limits.",
         Stat(),
         Query(
             total(ZONES.gauge("edge_shield_rate_limit_day_breaches", 'action="blocked"'), "action")
@@ -98,16 +109,16 @@ _NOW = row(
     panel(
         "Rate limits in a burst",
         "Rate limits with five times their usual breaches within the last 15 minutes.",
-        "The table of rate limits names them: an attack is left blocked, a limit too low for its traffic is raised.",
-        Tile(of=("shield_rate_limits",), steps=warn_from(1)),
-        among_all(findings.bursts(SHIELD_ZONE), _OVERALL),
+        "The table of rate limits names them. If it is an attack, leave it blocked; if the limit is too low, raise it.",
+        Tile(unknown=(SILENT, old_data("shield_rate_limits")), steps=warn_from(1)),
+        count_among(findings.bursts(SHIELD_ZONE), _OVERALL),
     ),
     panel(
         "WAF switched off",
         "Shield zones whose web application firewall is off, and was on within the last week.",
-        "The table of zones names them. If it was not meant, switch it on again at the platform.",
-        Tile(of=("shield_zones",)),
-        among_all(findings.waf_off(SHIELD_ZONE), _WAF),
+        "The table of zones names them. If it was not intended, switch it on again on the platform.",
+        Tile(unknown=(SILENT, old_data("shield_zones"))),
+        count_among(findings.waf_off(SHIELD_ZONE), _WAF),
     ),
 )
 
@@ -116,10 +127,10 @@ _BREACHES = row(
     (24, 12, 12),
     panel(
         "Rate limits",
-        "Rate limits by today's breaches (UTC), against their mean day of 28; the 50 most breached. Blocked includes"
-        " breaches of which the platform does not say what was done.",
-        "Over 100 % and growing in the last hour: it happens now. Look at the zone's logs for who breaches; block them,"
-        " or raise the limit if they are yours.",
+        "Breaches of today (UTC), compared with the mean of 28 days; the 50 rate limits with the most. Blocked includes"
+        " breaches without a known action.",
+        "If it is over 100 % and the last hour has breaches, it happens now. Look in the zone's logs for the clients;"
+        " block them, or raise the limit if they are yours.",
         Table(sort="Today", none="No rate limit is known."),
         replace(columns.ACCOUNT, width=90),
         replace(columns.SHIELD_ZONE, hidden=True),
@@ -134,9 +145,9 @@ _BREACHES = row(
     ),
     panel(
         "Breaches by action",
-        "Breaches a minute by what was done: logged, challenged or blocked.",
-        "A short peak of blocked requests is an attack that was stopped. If breaches are logged for a long time, the"
-        " limit only logs: consider challenging.",
+        "Breaches a minute by action: logged, challenged or blocked.",
+        "A short peak of blocked requests is an attack that was stopped. If breaches are only logged for a long time,"
+        " consider challenging or blocking.",
         TimeSeries(unit="suffix: per min", stack=True, painted=ACTION_PAINT),
         # Breaches are rare, so rates are for a minute.
         Query(f"60 * {total(_BREACH_RATE, 'action')}", "{{action}}"),
@@ -144,7 +155,7 @@ _BREACHES = row(
     panel(
         "Breaches by rate limit",
         "Breaches a minute of the rate limits with the most in 28 days.",
-        "One limit: many requests to its path. All limits: many requests to the whole zone.",
+        "If one limit rises, look at its path; if all limits rise, at the whole zone.",
         TimeSeries(unit="suffix: per min"),
         Query(
             _with_pull_zone(LIMITS.among(f"60 * {LIMITS.total(_BREACH_RATE)}", _MOST_BREACHED)),
@@ -169,8 +180,8 @@ _ZONES = row(
     panel(
         "Settings of zones",
         "How many shield zones have each setting: modes of engines, sensitivities, and features that are on.",
-        "A zone in log mode is not protected; without DDoS sensitivity it is open to floods; a bot signal that is off"
-        " lets that kind of bot through. Body logging may hold personal data.",
+        "A zone whose engine is in log mode is not protected. With DDoS sensitivity off, floods are not stopped. With a"
+        " bot signal off, that kind of bot passes. Logged request bodies may contain personal data.",
         Table(sort="Setting", ascending=True),
         Column("Setting", label="setting"),
         Column("Value", label="value", words=MODE_WORDS),
@@ -178,9 +189,9 @@ _ZONES = row(
     ),
     panel(
         "Learning mode ending",
-        "Zones in learning mode, by the time that is left; below zero it should have ended. At most 50.",
-        "Before it ends, make exceptions for what is yours of what the zone logged: from then on it blocks. Below zero,"
-        " learning was left on: end it at the platform.",
+        "Zones in learning mode and the time until its end; below zero it should have ended. At most 50.",
+        "When learning ends, the zone begins to block: before that, add exceptions for your own requests in the zone's"
+        " log. Below zero, end the learning mode on the platform.",
         Table(sort="Left", ascending=True, none="No zone is learning, or none has an end."),
         *columns.OF_SHIELD_ZONE,
         Column("Left", ZONES.highest(bottom(_LEARNING_LEFT, 50)), unit="s", steps=red_then_warn(0, 2 * 86400)),
@@ -189,7 +200,7 @@ _ZONES = row(
     panel(
         "Zones",
         "Shield zones and how they are protected; at most 100.",
-        "Off and not learning: nothing protects the pull zone. Many disabled or log-only rules weaken the WAF.",
+        "A zone with its WAF off is not protected. Many disabled or log-only rules weaken the WAF.",
         Table(sort="Zone", ascending=True, height=9),
         *columns.OF_SHIELD_ZONE,
         Column("Plan", label="plan"),
@@ -224,7 +235,7 @@ _GUARDIANS = row(
     panel(
         "Access lists",
         "Access lists of the configuration, the longest first; at most 100. Changes are marked on graphs.",
-        "Compare a change that no one of you made with what the list should hold.",
+        "If you do not know a change, compare the list with what it should contain.",
         Table(sort="Entries", height=6, none="The configuration names no access_lists."),
         *columns.OF_SHIELD_ZONE,
         Column("Access list", label="access_list"),
@@ -236,7 +247,7 @@ _GUARDIANS = row(
     panel(
         "API guardians",
         "Each API guardian with its endpoints; at most 100.",
-        "Near the limit of endpoints, a schema that grows is refused.",
+        "Near the limit of endpoints, a larger schema will be refused.",
         Table(sort="Endpoints", none="No zone has an API guardian."),
         *columns.OF_SHIELD_ZONE,
         Column("Title", label="title"),

@@ -1,4 +1,4 @@
-"""Zone: all that is known of one DNS zone; rows of tables on other pages link to it."""
+"""Zone: one DNS zone. Rows of tables on other pages link to this page."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from dashboards.generator.pages.dns import OUT_OF_LINE, ZONES
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import lowest, total
 from dashboards.generator.queries import findings
-from dashboards.generator.queries.figures import SILENT, measured, old
+from dashboards.generator.queries.figures import SILENT, figure_or_reason, old_data
 from dashboards.generator.selectors import ACCOUNT, ZONE, gauge
 
 _UP = gauge("edge_target_up", ACCOUNT, 'target=~"dns_zone/$zone"')
@@ -27,10 +27,11 @@ _NOW = row(
     _of_dns("Queries a second"),
     panel(
         "Against its past",
-        "Queries of the last 20 minutes against the same time yesterday or, without a yesterday, the hour before.",
+        "Queries of the last 20 minutes, divided by those of the same time yesterday or, if unknown, of the hour"
+        " before.",
         "Below 60 %: check the zone's delegation and its name servers. Above 300 %: look at the record types.",
-        Tile(of=None, unit="percentunit", decimals=0, steps=OUT_OF_LINE, none="no past yet"),
-        measured(f"min({findings.against_past(ZONE)})", SILENT, old("dns_statistics")),
+        Tile(unknown=(), unit="percentunit", decimals=0, steps=OUT_OF_LINE, none="no past yet"),
+        figure_or_reason(f"min({findings.against_past(ZONE)})", SILENT, old_data("dns_statistics")),
     ),
     _of_dns("Today so far"),
 )
@@ -54,15 +55,16 @@ _RECORDS = row(
     _of_dns("Latest scans"),
     panel(
         "Polls",
-        "Whether the last poll of each collector of the zone went well.",
-        "One collector: a permission, or that part of the platform. All: the zone was deleted, or the account fails.",
+        "Whether the last poll of the zone by each collector succeeded.",
+        "If one collector fails: a permission, or that part of the platform. If all fail: the zone was deleted, or the"
+        " whole account fails.",
         StateTimeline(words=UP_OR_DOWN),
         Query(lowest(_UP, "collector"), "{{collector}}"),
     ),
     panel(
         "Records by type",
         "Records that the latest scan found, by type.",
-        "After an unexpected step, compare the zone with its source.",
+        "After an unexpected change, compare the zone with its source.",
         TimeSeries(),
         Query(total(ZONES.gauge("edge_dns_record_scan_records"), "record_type"), "{{record_type}}"),
     ),

@@ -1,1 +1,1 @@
-"""Defines the queries of the dashboards, one module for each page."""
+"""Defines queries that several dashboards use."""

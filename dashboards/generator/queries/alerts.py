@@ -1,8 +1,7 @@
 """Defines queries for alerts of the shipped rules: all of them, and those that Alertmanager sends.
 
-Alertmanager inhibits alerts that follow from another one: a refused key is one message, not one for each of its
-targets. The same rules, those of the shipped configuration, are applied here, so that the first rows of the table are
-the messages.
+The shipped configuration of Alertmanager inhibits alerts that follow from another one. The same inhibit rules are
+applied here, so that the first rows of the table are the alerts of which Alertmanager sends notifications.
 """
 
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ import yaml
 
 from dashboards.generator.colours import Colour, Word
 from dashboards.generator.page import Annotation, Query
-from dashboards.generator.queries.figures import NO_RULES, RULES, SILENT, known
+from dashboards.generator.queries.figures import RULES
 from dashboards.generator.queries.subject import about
 
 _CONFIG = Path(__file__).parents[3] / "deploy" / "alertmanager" / "alertmanager.yml"
@@ -25,25 +24,22 @@ def _alerts(*matchers: str, of: str = "ALERTS") -> str:
     return f"{of}{{{', '.join((*_NAMES, *matchers))}}}"
 
 
-def _following(rule: Mapping[str, list[str]]) -> str:
+def _inhibited(rule: Mapping[str, list[str]]) -> str:
+    """Return a query for the alerts that an inhibit rule of Alertmanager inhibits."""
     cause = ", ".join((*rule["source_matchers"], _FIRING))
     return f"{_alerts(*rule['target_matchers'])} and on ({', '.join(rule['equal'])}) ALERTS{{{cause}}}"
 
 
-_FOLLOWING = " or ".join(_following(rule) for rule in yaml.safe_load(_CONFIG.read_text())["inhibit_rules"])
-# An organisation may rename severities: an unknown one ranks above the warnings.
+_FOLLOWING = " or ".join(_inhibited(rule) for rule in yaml.safe_load(_CONFIG.read_text())["inhibit_rules"])
+# The state of each alert as a number, by which the table is sorted. The first part that has an alert decides.
 _RANKED = " or ".join(
     (
         f"5 * ({_FOLLOWING})",
-        *(
-            f"{rank} * {_alerts(_FIRING, *severity)}"
-            for rank, severity in (
-                (40, ('severity="critical"',)),
-                (30, ('severity="warning"',)),
-                (20, ('severity=~"info|none"',)),
-                (35, ()),
-            )
-        ),
+        "40 * " + _alerts(_FIRING, 'severity="critical"'),
+        "30 * " + _alerts(_FIRING, 'severity="warning"'),
+        "20 * " + _alerts(_FIRING, 'severity=~"info|none"'),
+        # An organisation may rename severities: an unknown one ranks above the warnings.
+        "35 * " + _alerts(_FIRING),
         "10 * " + _alerts('alertstate="pending"'),
     )
 )
@@ -57,9 +53,7 @@ STATES = (
     Word("5", "follows", Colour.QUIET),
 )
 
-SEEN = Query(
-    known(f"count({_alerts(_FIRING)} unless ({_FOLLOWING})) or 0 * group({RULES})", NO_RULES, SILENT), "alerts"
-)
+FIRING = Query(f"count({_alerts(_FIRING)} unless ({_FOLLOWING})) or 0 * group({RULES})", "alerts")
 ALERTS = Query(about(_RANKED), quiet=_AN_ALERT)
 SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)
 CRITICAL = Annotation(

@@ -1,11 +1,11 @@
-"""Makes a tile show why its figure is unknown, in place of a green 0 without data.
+"""Makes a tile show why its figure is unknown, instead of a green 0.
 
-A tile counts what is wrong, so its figures are 0 or more. Values below 0 are reasons why the figure is unknown.
+A tile counts problems, so its figures are 0 or more. If the figure is unknown, the query returns a number below 0 that
+stands for the reason.
 """
 
-from dataclasses import dataclass
-
 from dashboards.generator.colours import Colour, Word, warn_then_red
+from dashboards.generator.page import Reason
 from dashboards.generator.promql import highest
 from dashboards.generator.selectors import ACCOUNT, age, gauge, series
 
@@ -13,45 +13,30 @@ from dashboards.generator.selectors import ACCOUNT, age, gauge, series
 OLD_AFTER = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Blind:
-    """A reason why a figure is unknown.
-
-    Attributes:
-        value: the result of the tile's query in this case, below 0.
-        word: what the tile shows in this case.
-        expr: a query that has a result while the reason applies.
-    """
-
-    value: int
-    word: Word
-    expr: str
-
-
 _SHARD = series("edge_exporter_shard_info")
 _SHARD_LATELY = f"last_over_time({_SHARD}[1h])"
-# Present if the rules are evaluated: an alert (the watchdog always fires) or, if it was disabled, a recorded series.
+# Has a result if the rules are evaluated: an alert (the watchdog always fires) or, without it, a recorded series.
 RULES = f'(ALERTS{{alertname=~"Edge.+"}} or {series("account:edge_up:answering")})'
 
-# No exporter answers, none of one job does, or one of several shards does not.
-SILENT = Blind(
+# No exporter answers, or none of a job, or one of several shards does not.
+SILENT = Reason(
     -1,
     Word("-1", "SILENT", Colour.BAD),
     f"absent({_SHARD}) or group({_SHARD_LATELY} unless on (job) {_SHARD})"
     f" or group({_SHARD_LATELY} unless on (job, shard, shards) {_SHARD} and on (job, shards) {_SHARD})",
 )
-NO_RULES = Blind(-3, Word("-3", "NO RULES", Colour.HINT), f"absent({RULES})")
+NO_RULES = Reason(-3, Word("-3", "NO RULES", Colour.HINT), f"absent({RULES})")
 
 _OLD_WORD = Word("-2", "OLD DATA", Colour.INFO)
 
-# In intervals of a target's collector: after three its series end.
+# Colours of an age in intervals of a target's collector: after three intervals the target's series end.
 STALE = warn_then_red(OLD_AFTER, 3)
 
 WORDS = (SILENT.word, _OLD_WORD, NO_RULES.word)
 
 
-def old(*collectors: str) -> Blind:
-    """Return the reason that an account has no recent or no successful poll of these collectors."""
+def old_data(*collectors: str) -> Reason:
+    """Return the reason that an account has had no successful poll by these collectors for two intervals, or ever."""
     of = f'collector=~"{"|".join(collectors)}"'
     one = ("job", "account", "collector")
     since = f"time() - {highest(gauge('edge_target_last_success_timestamp_seconds', ACCOUNT, of), *one)}"
@@ -60,32 +45,32 @@ def old(*collectors: str) -> Blind:
         f"{highest(gauge('edge_target_up', ACCOUNT, of), *one)} == 0"
         f" unless on (job, account, collector) {gauge('edge_target_last_success_timestamp_seconds', ACCOUNT, of)}"
     )
-    return Blind(
+    return Reason(
         -2, _OLD_WORD, f"group({since} > on (job, collector) group_left () ({OLD_AFTER} * {interval}) or {never})"
     )
 
 
-def known(expr: str, *blind: Blind) -> str:
-    """Return a query for a count of what is wrong; if it is 0 or unknown, for the first reason that applies.
+def count_or_reason(expr: str, *reasons: Reason) -> str:
+    """Return a query for a number of problems: a number above 0 is always shown, 0 only if no reason applies.
 
     Args:
-        expr: a query for one figure without labels.
-        blind: the reasons why it may be unknown, the most important first.
+        expr: a query for one number without labels.
+        reasons: why a 0 may be wrong, the most important first; the first that applies is shown.
     """
-    return f"({expr}) > 0 or {measured(expr, *blind)}"
+    return f"({expr}) > 0 or {figure_or_reason(expr, *reasons)}"
 
 
-def measured(expr: str, *blind: Blind) -> str:
-    """Return a query for any other figure; if it is unknown, for the first reason that applies."""
-    found = " or ".join(f"({reason.expr})" for reason in blind)
-    said = " or ".join(f"{reason.value} * ({reason.expr})" for reason in blind)
-    return f"({expr}) unless on () ({found}) or {said}"
+def figure_or_reason(expr: str, *reasons: Reason) -> str:
+    """Return a query for a figure without labels or, if reasons apply, for the number of the first of them."""
+    applies = " or ".join(f"({reason.expr})" for reason in reasons)
+    numbers = " or ".join(f"{reason.value} * ({reason.expr})" for reason in reasons)
+    return f"({expr}) unless on () ({applies}) or {numbers}"
 
 
 def staleness(*matchers: str) -> str:
     """Return a query for the age of each target's values, in intervals of its collector.
 
-    Queries of the configuration are left out, because each may have its own interval.
+    Database queries are left out, because each may have its own interval.
     """
     others = 'collector!="database_queries"'
     interval = highest(series("edge_exporter_collector_interval_seconds", others), "job", "collector")

@@ -1,7 +1,7 @@
-"""Defines the query for what is wrong now, from the metrics themselves, without alerts and without delay.
+"""Defines the query for present problems, from the metrics themselves, without alerts and without their delay.
 
-What is usual for a zone at this hour is what the shipped rules recorded yesterday and a week ago; without them it is
-what the hour before brought.
+The usual traffic of a zone is what the shipped rules recorded yesterday and a week ago; without these, that of the hour
+before.
 
 Each finding is a query for one kind of problem. Its name and its figure are labels, so that all kinds of findings fit
 into one table.
@@ -17,14 +17,15 @@ from dashboards.generator.queries.figures import SILENT
 from dashboards.generator.queries.subject import about
 from dashboards.generator.selectors import ACCOUNT, gauge, increase, lately, series
 
-# The most rows of one kind: more of them have one cause.
+# The most rows of one kind: more have one cause.
 ROWS = 20
 
 # Factors of a zone's usual traffic below and above which it is reported.
 _FALLEN, _SURGED = 0.6, 3
-# Breaches of 15 minutes: the factor of the mean over 28 days, and the least number.
+# A burst: breaches in 15 minutes, as a factor of the mean over 28 days, and at least this number.
 _BURST, _BREACHES = 5, 10
-# Seconds of a platform call: always slow, the factor of the hour before, and from when the factor applies.
+# Platform calls are slow if their mean duration is this factor of the hour before and at least _SLOW_FROM seconds, or
+# if it is at least _SLOW_ALWAYS seconds.
 _SLOW_ALWAYS, _SLOW_FACTOR, _SLOW_FROM = 2, 3, 0.5
 
 _ACT, _LOOK = 2, 1
@@ -41,13 +42,13 @@ class Finding:
     """A kind of problem.
 
     Attributes:
-        what: its name.
+        what: the name of the problem.
         area: the area of the platform, as in the alerts.
-        urgency: whether to act or to look.
-        expr: a query that finds it; its values are the figures.
+        urgency: `_ACT` or `_LOOK`.
+        expr: a query that finds the problem; its values are the figures.
         labels: the labels that name the subject.
-        figure: how a figure is written, `$1` being the rounded value; empty where it says nothing.
-        scale: what a value is multiplied by before it is rounded.
+        figure: the text of the figure, in which `$1` is the rounded value; empty for no figure.
+        scale: the factor by which a value is multiplied before it is rounded.
     """
 
     what: str
@@ -71,11 +72,19 @@ class Finding:
 
 
 def _calls(name: str, *matchers: str, over: str = "15m") -> str:
+    """Count calls by account; only accounts that have any."""
     return f"sum by (account) (increase({series(name, ACCOUNT, *matchers)}[{over}])) > 0"
 
 
 def _steady(collector: str, target: str, label: str, ago: str) -> str:
-    """Select targets whose polls succeed now and did before: the first poll after an outage is no surge."""
+    """Select the targets whose polls succeed now and did some time ago: the first poll after an outage is no surge.
+
+    Args:
+        collector: the collector.
+        target: the kind of the targets.
+        label: the label for their ids.
+        ago: the time, such as `20m`.
+    """
     of = f'collector="{collector}"'
     now, then = (gauge("edge_target_up", ACCOUNT, of, at=at) for at in ("", f" offset {ago}"))
     return highest(
@@ -83,7 +92,7 @@ def _steady(collector: str, target: str, label: str, ago: str) -> str:
     )
 
 
-# Of each shield zone; one that is known by its rate limits alone has none.
+# The pull zone of each shield zone; empty for a zone that is known only by its rate limits.
 _PULL_ZONES = (
     f"{highest(gauge('edge_shield_zone_info', ACCOUNT), *_SHIELD_ZONE)} or on (account, shield_zone_id) 1 + 0 *"
     f" {highest(gauge('edge_shield_rate_limit_window_breaches_overall', ACCOUNT), 'account', 'shield_zone_id')}"
@@ -91,6 +100,7 @@ _PULL_ZONES = (
 
 
 def _named_zone(expr: str) -> str:
+    """Replace the series of shield zones by their info series, which have the names of pull zones."""
     return among(
         highest(gauge("edge_shield_zone_info", ACCOUNT), *_SHIELD_ZONE), f"({expr})", "account", "shield_zone_id"
     )
@@ -112,29 +122,37 @@ _SLOW = f"{_MEAN} > clamp({_SLOW_FACTOR} * {_MEAN_BEFORE}, {_SLOW_FROM}, {_SLOW_
 _QUERIES = "edge_dns_queries_total"
 # Recorded by the shipped rules, for yesterday and last week.
 _RECORDED = "zone:edge_dns_queries:rate1h"
-# What is compared: the queries of 20 minutes, of a zone that usually has as many.
+# The queries of _SPAN seconds are compared, of zones that usually have more than _ENOUGH in that time.
 _SPAN, _ENOUGH = 1200, 100
 _STEADY_ZONE = _steady("dns_statistics", "dns_zone", "zone_id", "20m")
 
 
 def _over(length: str, *matchers: str, at: str = "") -> str:
+    """Return the queries of each zone over a time."""
     return increase(_QUERIES, ACCOUNT, *matchers, over=length, at=at)
 
 
 def against_past(*matchers: str) -> str:
-    """Compare a zone's last 20 minutes with the same time yesterday, because traffic depends on the hour.
+    """Divide each zone's queries of the last 20 minutes by those of the same time yesterday.
 
-    If nothing is recorded of yesterday, compare with the hour before.
+    If nothing is recorded of yesterday, divide by those of the hour before.
     """
     yesterday = f"{_SPAN} * {series(_RECORDED, ACCOUNT, *matchers, at=' offset 1d')}"
     usual = f"{yesterday} or {_over('1h', *matchers, at=' offset 20m')} / 3"
     return f"({_over('20m', *matchers)} / (({usual}) > {_ENOUGH}))"
 
 
-def _out_of_line(compared: str, factor: float, back: str) -> str:
+def _unusual(comparison: str, contrary: str, factor: float) -> str:
+    """Find the zones whose traffic is below or above a factor of the usual.
+
+    Args:
+        comparison: `<` or `>`.
+        contrary: the other one: a zone is left out if its traffic of a week ago shows the contrary.
+        factor: the factor.
+    """
     last_week = f"{_over('20m')} / ({_SPAN} * {series(_RECORDED, ACCOUNT, at=' offset 1w')})"
     return (
-        f"({against_past()} {compared} {factor} unless on (account, zone_id) {last_week} {back} {factor}"
+        f"({against_past()} {comparison} {factor} unless on (account, zone_id) {last_week} {contrary} {factor}"
         f" and on (account, zone_id) {_STEADY_ZONE})"
     )
 
@@ -149,16 +167,16 @@ def bursts(*matchers: str) -> str:
     )
 
 
-# Off now and on within the week, as in the alert: a zone that never had a WAF is no problem.
 _ONE_SHIELD = ("job", "account", "shield_zone_id")
 
 
 def _on_within_a_week(*matchers: str) -> str:
+    """Return whether protections were on within a week, as the shipped rules record them."""
     return f"max_over_time({series('shield_zone_protection:edge_shield_zone:on', ACCOUNT, *matchers)}[1w])"
 
 
 def waf_off(*matchers: str) -> str:
-    """Find the shield zones whose WAF was switched off."""
+    """Find the shield zones whose WAF is off now and was on within a week, as the alert does."""
     now = highest(gauge("edge_shield_zone_waf_enabled", ACCOUNT, *matchers), *_ONE_SHIELD)
     of_hour = highest(lately("edge_shield_zone_waf_enabled", ACCOUNT, *matchers, over="1h"), *_ONE_SHIELD)
     of_week = highest(_on_within_a_week('protection="waf"', *matchers), *_ONE_SHIELD)
@@ -189,13 +207,14 @@ _TARGETS_FAILING = f"sum by (account, collector) ({_OTHERS_UP} == bool 0) > 0 un
 _LATELY_HERE = f"last_over_time({series('edge_exporter_build_info')}[1d])"
 _EXPORTER_DOWN = f"{series('up')} == 0 and on (job, instance) {_LATELY_HERE}"
 
-# No zone of an account with traffic has changed: that is no fall of each of its zones.
 _CHANGED = highest(gauge("edge_dns_statistics_changed_timestamp_seconds", ACCOUNT), "account")
-_STILL = f"(time() - {_CHANGED} > {_SPAN})"
+# Accounts in which no zone's statistics have changed lately.
+_UNCHANGED = f"(time() - {_CHANGED} > {_SPAN})"
 _TRAFFIC = f"{highest(series('account:edge_dns_queries:rate1h', ACCOUNT, at=' offset 1d'), 'account')} > 0.1"
-STALLED = f"{_STILL} and on (account) {_STEADY_ZONE} and on (account) {_TRAFFIC}"
-FALLEN, SURGED = _out_of_line("<", _FALLEN, ">"), _out_of_line(">", _SURGED, "<")
-FALLEN = f"({FALLEN} unless on (account) {_STILL})"
+STALLED = f"{_UNCHANGED} and on (account) {_STEADY_ZONE} and on (account) {_TRAFFIC}"
+# If the statistics of an account do not change, that is one finding, and not a fall of each zone.
+FALLEN = f"({_unusual('<', '>', _FALLEN)} unless on (account) {_UNCHANGED})"
+SURGED = _unusual(">", "<", _SURGED)
 
 FINDINGS = (
     Finding("Exporter or shard missing", "exporter", _ACT, SILENT.expr, ()),
@@ -231,11 +250,13 @@ FINDINGS = (
         (*_LIMIT, "pull_zone"),
         "$1 in 15 min",
     ),
-    Finding("Statistics stand still", "dns", _ACT, STALLED, ("account",)),
+    Finding("Statistics do not change", "dns", _ACT, STALLED, ("account",)),
     Finding("Traffic has fallen", "dns", _LOOK, FALLEN, _ZONE, "$1 % of the usual", 100),
     Finding("Traffic has surged", "dns", _LOOK, SURGED, _ZONE, "$1 % of the usual", 100),
     Finding("Record scan failed", "dns", _LOOK, _SCAN_FAILED, _ZONE),
-    Finding("Script over budget", "scripts", _LOOK, OVER_BUDGET, ("account", "script_id", "script"), "$1 % of it", 100),
+    Finding(
+        "Script over budget", "scripts", _LOOK, OVER_BUDGET, ("account", "script_id", "script"), "$1 % of budget", 100
+    ),
     Finding("Image tag missing", "containers", _LOOK, TAG_MISSING, _IMAGE),
     Finding("Database does not answer", "database", _ACT, f"{gauge('edge_database_up')} == 0", ("database",)),
     Finding("Database query fails", "database", _LOOK, _QUERY_FAILING, ("database", "query")),

@@ -1,7 +1,7 @@
-"""Names the subject of a table row from its labels, and the page that shows it.
+"""Adds to the rows of a table a text that names their subject, and a link to the subject's page.
 
-Alerts and findings are about zones, scripts, rate limits, images and more, each with its own labels. One column names
-the subject from all labels that a row has, so that two rows of different subjects never look the same.
+Alerts and findings are about zones, scripts, rate limits, images and more, each with its own labels. The text contains
+all labels of a row, so that rows of different subjects never look the same.
 """
 
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ _ALL = "All"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the subject: a word, and the labels that name it, the best one last."""
+    """A part of the text: a word, and the labels whose value follows it. The last label that a row has is used."""
 
     word: str
     labels: tuple[str, ...]
@@ -65,7 +65,7 @@ _CHOICES = (
     ("of_database", "database"),
 )
 
-# Columns that only links use: the page of a row's subject, and its choices.
+# Columns that only links use: the page of a row's subject, and the values of the page's choices.
 HIDDEN = tuple(Column(name, label=name, hidden=True) for name in ("page", *(name for name, _ in _CHOICES)))
 LINK = "/d/${__data.fields.page}?${datasource:queryparam}&${__url_time_range}" + "".join(
     f"&var-{name.removeprefix('of_')}=${{__data.fields.{name}}}" for name, _ in _CHOICES
@@ -77,11 +77,11 @@ _EVERY = frozenset(label for part in PARTS for label in part.labels)
 
 
 def about(expr: str, labels: AbstractSet[str] = _EVERY) -> str:
-    """Add the label `about`, and labels for the link to the subject's page, to the results of a query.
+    """Add the label `about` to the results of a query, and the labels of the link to the subject's page.
 
     Args:
         expr: a query whose results have a label `area`, and labels of `PARTS`.
-        labels: those of `PARTS` that a result can have.
+        labels: the labels of `PARTS` that a result can have.
     """
     parts = [part for part in PARTS if not labels.isdisjoint(part.labels)]
     for number, part in enumerate(parts):
@@ -89,6 +89,7 @@ def about(expr: str, labels: AbstractSet[str] = _EVERY) -> str:
             expr = _replaced(expr, f"part_{number}", f" · {part.word} $1", label)
     joined = ", ".join(f'"part_{number}"' for number in range(len(parts)))
     expr = f'label_join({expr}, "about", "", {joined})'
+    # Without the separator at its beginning; a row without any part is about its account.
     expr = _replaced(expr, "subject", "account $1", "account")
     expr = _replaced(expr, "subject", "$1", "about", " · (.+)")
     expr = _replaced(expr, "about", "$1", "subject")
@@ -102,4 +103,5 @@ def about(expr: str, labels: AbstractSet[str] = _EVERY) -> str:
 
 
 def _replaced(expr: str, label: str, text: str, source: str, pattern: str = "(.+)") -> str:
+    """Set a label to a text if another label matches a pattern."""
     return f'label_replace({expr}, "{label}", "{text}", "{source}", "{pattern}")'
