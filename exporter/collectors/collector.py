@@ -327,7 +327,9 @@ class TargetCollector(Collector, Generic[P]):
         """Make the calls, and return the target's series in the answer."""
         answer = await self.fetch(context, target)
         if self.name_of is not None:
-            target = context.registry.learn(target, self.name_of(answer.value) or "")
+            if name := self.name_of(answer.value):
+                context.registry.learn(target.key, name)
+            target = context.registry.named(target)
         values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, answer.value)
         days = self.chart(answer.value) if self.chart is not None else None

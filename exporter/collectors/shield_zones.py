@@ -158,7 +158,7 @@ class ShieldZonesCollector(Collector):
         for zone_id, zone in answer.value.zones.items():
             outcomes.append(_zone(context, target.account, str(zone_id), zone))
         for zone_id, fault in answer.value.unusable.items():
-            found = context.registry.learn(Target(target.account, "shield_zone", str(zone_id)), "")
+            found = context.registry.named(Target(target.account, "shield_zone", str(zone_id)))
             error = WrongShape(f"the zone's item has another shape than documented: {fault}")
             outcomes.append(Outcome(found, error=error))
         return PollResult(tuple(outcomes), answer.date)
@@ -168,9 +168,10 @@ def _zone(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Out
     """Return the series of one zone of the list, whose name is that of its pull zone."""
     pull_zone_id = zone.pull_zone_id
     pull_zone = TargetKey.of(account, "cdn", str(pull_zone_id))
-    name = "" if pull_zone_id is None else context.registry.name_of(pull_zone)
-    # An empty name leaves the known one.
-    target = context.registry.learn(Target(account, "shield_zone", zone_id), name)
+    name, target = context.registry.name_of(pull_zone), Target(account, "shield_zone", zone_id)
+    if name:
+        context.registry.learn(target.key, name)
+    target = context.registry.named(target)
     labels = (label_value(account), zone_id)
     families, _ = measure(labels, _ZONE_FAMILIES, _ZONE_METRICS, NamedZone(zone, target.name))
     return Outcome(target, families)

@@ -234,7 +234,7 @@ class Work:
 
     def _save_lists(self) -> None:
         """Store the lists of resources that have changed: they are served after a restart, too."""
-        for place, packed in self.registry.unsaved():
+        for place, packed in self.registry.pack_unsaved():
             self.ledger.keep(*place, packed)
 
     def forget_removed(self) -> None:

@@ -1,10 +1,10 @@
-"""The configured and the discovered targets, their names, and which of them this process polls."""
+"""The registry of targets: which resources are polled, by which shard, and under which names."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from exporter.targets.resource_lists import REMOVALS_LAST, Facts, Known, KnownResources, Place, Removal, newest
+from exporter.targets.resource_lists import REMOVALS_LAST, Facts, KnownResource, KnownResources, Place, Removal, newest
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, ResourceList, Target, TargetKey
@@ -14,7 +14,7 @@ MOST_READ = 100
 
 
 class Registry:
-    """The targets by account and kind.
+    """Holds the targets, which the configuration names or a discovery finds, and the names of all resources.
 
     Names are stable, because a new name would start new series: a known name stays until the platform reports another.
 
@@ -25,7 +25,7 @@ class Registry:
 
     Attributes:
         version: grows whenever the targets change.
-        by_key: the targets that are polled, as they are polled now, with names that were learnt since.
+        by_key: the targets that this process polls, with their latest names.
         shard: the shard that this process polls.
     """
 
@@ -33,48 +33,49 @@ class Registry:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
-        # By id: the names of all resources, also of those that are not polled.
+        # Id → name, of all resources, including those that are not polled.
         self._names: dict[Place, dict[str, str]] = {}
         self._selections: dict[Place, Selection] = {}
         self._accounts: list[str] = []
+        # Id → target, of those that this process polls.
         self._targets: dict[Place, dict[str, Target]] = {}
+        # Id → target, of those that the configuration names, whichever shard polls them.
         self._fixed: dict[Place, dict[str, Target]] = {}
-        # All resources, whichever shard polls them.
+        # All listed resources, whichever shard polls them.
         self._known: dict[Place, KnownResources] = {}
         self._addresses: Mapping[str, str] = {}
         self._wall, self._removals_last = wall, removals_last
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Return whether this process polls a resource; of a rate limit, by its configured or known shield zone."""
+        """Return whether a resource belongs to the shard of this process; `parent` is as for `owner_of`."""
         return self.owner_of(key, parent) == self.shard.index
 
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
-        """Return the shard that polls a resource; `parent` is the shield zone of a rate limit, if it is known."""
+        """Return the shard that a resource belongs to; `parent` is the shield zone of a rate limit, if it is known."""
         if key.kind == "rate_limit":
-            # The shield zone in the configuration has priority over that in a list, because every shard has the
-            # configuration.
+            # A configured shield zone has priority over that of a list, because all shards have the configuration.
             fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
             parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
         return self.shard.owner_of(key, parent)
 
     def remember(self, names: Mapping[TargetKey, str]) -> None:
-        """Add names that an earlier run or another process knows; known names are kept."""
+        """Add names that an earlier run or another process has stored; known names are kept."""
         for key, name in names.items():
             self._names.setdefault(key[:2], {}).setdefault(key.id, name)
 
     def is_elsewhere(self, key: TargetKey) -> bool:
-        """Return whether a resource of an earlier run belongs to another shard now.
+        """Return whether the target of a stored row belongs to another shard now.
 
-        False for a discovered rate limit: its shard depends on its shield zone, which a listing gives later. False for
-        a row of an account that belongs to no target.
+        The result is False if that is unknown: the shard of a discovered rate limit depends on its shield zone, which
+        is listed later. It is False for a row that belongs to an account and not to a target.
         """
-        is_found = key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {})
-        return bool(key.id) and not is_found and not self.owns(key)
+        is_discovered = key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {})
+        return bool(key.id) and not is_discovered and not self.owns(key)
 
     def configure(self, selections: Iterable[Selection], addresses: Mapping[str, str] | None = None) -> list[Target]:
-        """Apply a configuration, and return the targets that it no longer selects; all others are kept.
+        """Apply a configuration; return the polled targets that it no longer selects.
 
-        `addresses` are those of the accounts' platforms.
+        `addresses` are the base addresses of the accounts' platforms.
         """
         self._addresses = addresses or {}
         self._selections = {(one.account, one.kind): one for one in selections}
@@ -85,51 +86,53 @@ class Registry:
         return self._rebuild(self._selections.keys() | self._targets.keys())
 
     def apply(self, account: str, inventory: Inventory) -> list[Target]:
-        """Apply what a discovery found in an account; return the targets that are removed.
+        """Apply what a discovery found in an account; return the polled targets that are removed.
 
-        A resource is removed when two complete listings in a row do not contain it; an incomplete listing removes
-        nothing.
+        A resource is removed when two complete lists in a row do not contain it.
         """
         for kind, found in inventory.lists.items():
-            place = (account, kind)
-            selection, fixed = self._selections.get(place), self._fixed.get(place, {})
-            names, known = self._names.setdefault(place, {}), self._known_at(place)
-            listed = found
-            if selection is not None and not selection.discover:
-                listed = ResourceList(tuple(one for one in found.resources if one.id in fixed), complete=False)
-            for one in listed.resources:
-                former = known.resources.get(one.id)
-                # A script's own answer may say a new name before the list does.
-                if one.name and (former is None or one.name != former.name):
-                    names[one.id] = one.name
-            for ended in known.ended_by(listed) - fixed.keys():
-                names.pop(ended, None)
-            # Nothing selects pull zones; their names are used.
-            if selection is not None:
-                known.merge(listed, self._addresses.get(account, ""), self._wall())
+            self._apply_list((account, kind), found)
         return self._rebuild({(account, kind) for kind in inventory.lists})
+
+    def _apply_list(self, place: Place, found: ResourceList) -> None:
+        """Take in the names and the resources of a list."""
+        selection, fixed, known = self._selections.get(place), self._fixed.get(place, {}), self._known_at(place)
+        if selection is not None and not selection.discover:
+            # The list is read for the names of configured targets alone.
+            found = ResourceList(tuple(one for one in found.resources if one.id in fixed), complete=False)
+        names = self._names.setdefault(place, {})
+        for one in found.resources:
+            former = known.resources.get(one.id)
+            # A name that the list has not changed may be older than one from the resource's own answer.
+            if one.name and (former is None or one.name != former.name):
+                names[one.id] = one.name
+        for ended in known.ended_by(found) - fixed.keys():
+            names.pop(ended, None)
+        # Nothing selects pull zones: only their names are used.
+        if selection is not None:
+            known.merge(found, self._addresses.get(place[0], ""), self._wall())
 
     def _known_at(self, place: Place) -> KnownResources:
         return self._known.setdefault(place, KnownResources(place))
 
     def note(self, key: TargetKey, facts: Facts) -> None:
-        """Record what a resource's own answer contains besides its name."""
+        """Record the facts of a resource, from its own answer."""
         self._known_at(key[:2]).note(key.id, facts)
 
     def restore(self, place: Place, packed: bytes) -> None:
-        """Take in what `unsaved` returned in an earlier run; what is damaged, or of another version, is ignored."""
+        """Take in what `pack_unsaved` has packed in an earlier run; damaged data and other versions are ignored."""
         self._known_at(place).restore(packed, self._wall())
         self.remember({one.key: one.name for one in self._known_at(place) if one.name})
 
-    def unsaved(self) -> Iterator[tuple[Place, bytes]]:
-        """Yield the resources that have changed since they were last yielded, packed, by account and kind."""
+    def pack_unsaved(self) -> Iterator[tuple[Place, bytes]]:
+        """Pack the resources of each account and kind that have changed since they were packed last."""
         for place, known in self._known.items():
             if not known.is_saved:
                 known.is_saved = True
                 yield place, known.pack()
 
     def _rebuild(self, places: set[Place]) -> list[Target]:
-        """Select the targets of these kinds in an account anew; return those that are removed."""
+        """Select the targets of these accounts and kinds again; return those that are removed."""
         removed: list[Target] = []
         for place in sorted(places):
             before, after = self._targets.get(place, {}), {one.id: one for one in self._selected(place)}
@@ -143,49 +146,48 @@ class Registry:
         return removed
 
     def _selected(self, place: Place) -> Iterator[Target]:
-        """Yield the targets of a kind in an account; one that has not changed stays the same object."""
+        """Yield the targets of an account and kind; a target that has not changed is the same object as before."""
         selection = self._selections.get(place)
         if selection is None:
             return
         for target in selection.fixed:
             if self.owns(target.key):
-                known = self.by_key.get(target.key)
-                name = target.name or self.name_of(target.key)
-                is_equal = known is not None and known.name == name and known.is_polled_as(target)
-                yield known if known is not None and is_equal else replace(target, name=name)
-        for key, listed_name, _, parent in self.listed(*place):
-            if key.id not in self._fixed[place] and selection.rejection(listed_name) is None:
-                zone = {"shield_zone_id": parent} if parent else {}
-                name, attributes = self.name_of(key), {**selection.attributes, **zone}
-                known = self.by_key.get(key)
-                if known is None or (known.name, known.attributes) != (name, attributes):
-                    known = Target(*place, key.id, name, attributes)
-                yield known
+                polled, name = self.by_key.get(target.key), target.name or self.name_of(target.key)
+                is_same = polled is not None and polled.name == name and polled.is_polled_as(target)
+                yield polled if polled is not None and is_same else replace(target, name=name)
+        for one in self.listed(*place):
+            if one.key.id not in self._fixed[place] and selection.rejection(one.name) is None:
+                polled, name, attributes = self.by_key.get(one.key), self.name_of(one.key), selection.attributes
+                if one.parent:
+                    attributes = {**attributes, "shield_zone_id": one.parent}
+                is_same = polled is not None and polled.name == name and polled.attributes == attributes
+                yield polled if polled is not None and is_same else Target(*place, one.key.id, name, attributes)
 
     def name_of(self, key: TargetKey) -> str:
         """Return the known name; empty if there is none."""
         polled = self.by_key.get(key)
         return self._names.get(key[:2], {}).get(key.id, "") or ("" if polled is None else polled.name)
 
-    def learn(self, target: Target, name: str) -> Target:
-        """Record a name from the target's own answer, and return the target with its known name."""
-        if name:
-            self._names.setdefault(target.key[:2], {})[target.id] = name
+    def named(self, target: Target) -> Target:
+        """Return a target with its known name."""
         name = self.name_of(target.key)
-        polled = self.by_key.get(target.key)
-        if polled is not None and polled.name != name:
-            self.by_key[target.key] = replace(polled, name=name)
-            self._targets[target.account, target.kind][target.id] = self.by_key[target.key]
         return target if target.name == name else replace(target, name=name)
 
+    def learn(self, key: TargetKey, name: str) -> None:
+        """Record the name in a resource's own answer."""
+        self._names.setdefault(key[:2], {})[key.id] = name
+        polled = self.by_key.get(key)
+        if polled is not None and polled.name != name:
+            self.by_key[key] = self._targets[key[:2]][key.id] = replace(polled, name=name)
+
     def admits(self, found: Target) -> bool:
-        """Return whether a target is polled here, or would be if it were listed."""
+        """Return whether this process polls a target, or would poll it if it were listed."""
         selection = self._selections.get((found.account, found.kind))
         is_selected = selection is not None and selection.rejection(found.name) is None
         return found.key in self.by_key or (is_selected and self.owns(found.key))
 
     def targets(self, kind: str, *, every_shard: bool = False) -> Iterator[Target]:
-        """Return the targets of a kind; of those of other shards the configured ones, if each shard polls them."""
+        """Yield the targets of a kind; with `every_shard` also the configured ones that belong to other shards."""
         for account in sorted(self._accounts):
             own = self.polled(account, kind)
             yield from own.values()
@@ -198,18 +200,15 @@ class Registry:
         return [selection for selection in found if selection is not None]
 
     def polled(self, account: str, kind: str) -> Mapping[str, Target]:
-        """Return the targets of a kind in an account, by id. A change replaces the mapping, so it may be kept."""
+        """Return the polled targets of a kind in an account, by id."""
         return self._targets.get((account, kind), {})
 
-    def listed(self, account: str, kind: str) -> list[Known]:
+    def listed(self, account: str, kind: str) -> list[KnownResource]:
         """Return the listed resources of a kind in an account that belong to this process's shard, polled or not."""
         return [one for one in self._known_at((account, kind)) if self.owns(one.key, one.parent)]
 
-    def selected(self, account: str, kind: str) -> Iterator[Known]:
-        """Yield each selected resource, whichever shard polls it: those that are configured, listed or remembered.
-
-        An incomplete list adds resources, and removes none.
-        """
+    def selected(self, account: str, kind: str) -> Iterator[KnownResource]:
+        """Yield the resources that are configured, or listed and selected, whichever shard polls them."""
         place = (account, kind)
         selection, unlisted = self._selections.get(place), dict(self._fixed.get(place, {}))
         if selection is None:
@@ -221,10 +220,10 @@ class Registry:
                 yield one if name == one.name else one._replace(name=name)
         facts = self._known_at(place).facts
         for target in unlisted.values():
-            yield Known(target.key, target.name or self.name_of(target.key), facts.get(target.id))
+            yield KnownResource(target.key, target.name or self.name_of(target.key), facts.get(target.id))
 
     def unread(self, account: str) -> list[Target]:
-        """Return some scripts of other shards whose own answer is not known; any shard shows their host names."""
+        """Return some scripts of other shards whose own answer is unknown: this process shows their host names, too."""
         selection = self._selections.get((account, "script"))
         if selection is None or self.shard.index is None:
             return []
@@ -233,12 +232,12 @@ class Registry:
         return [Target(account, "script", one, attributes=selection.attributes) for one in islice(others, MOST_READ)]
 
     def is_known_whole(self, account: str, kind: str) -> bool:
-        """Return whether every selected resource of a kind is known, or was at the last complete list."""
+        """Return whether all resources of a kind were known once: none is discovered, or a list was complete."""
         selection = self._selections.get((account, kind))
-        return selection is None or not selection.discover or self._known_at((account, kind)).is_whole
+        return selection is None or not selection.discover or self._known_at((account, kind)).was_ever_complete
 
     def listed_kinds(self) -> list[str]:
-        """Return the kinds that are named by search, and those of configured lists."""
+        """Return the kinds of resources that are listed: those that a search names, and those of configured lists."""
         listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
         return sorted(NAMED_BY_SEARCH | listed)
 
@@ -253,6 +252,6 @@ class Registry:
         key, place = removal.key, (removal.key.account, removal.key.kind)
         selection = self._selections.get(place)
         is_selected = selection is not None and selection.rejection(removal.name) is None
-        # To another shard, which lists the rate limits of its own zones alone, those of this one have left.
-        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or self._known_at(place).is_complete
+        # A shard lists the rate limits of its own shield zones alone: before its first list, others look removed.
+        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or self._known_at(place).was_complete
         return is_selected and is_certain and key not in self.by_key and self.owns(key, removal.parent)

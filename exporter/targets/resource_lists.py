@@ -1,4 +1,4 @@
-"""What is known of all resources of an account, polled by this process or not, now and for the next start."""
+"""The resources that an account lists, whether this process polls them or not, and their form in the state."""
 
 import json
 import zlib
@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 from exporter.targets.target import Resource, ResourceList, TargetKey
 
-# The version of the JSON: [version, is whole, source, removals, [[id, name, parent, facts], ...]].
+# The version of the JSON: [version, was ever complete, source, removals, [[id, name, parent, facts], ...]].
 _FORM = 3
 REMOVALS_LAST = 7 * 86400.0
 MOST_REMOVALS = 1000
-# an account and a kind
+# The account and the kind of the resources in a list.
 Place = tuple[str, str]
-# label → value
+# What a resource's own answer contains besides its name: label → value.
 Facts = Mapping[str, str]
 
 
-class Known(NamedTuple):
-    """A resource, its name (empty if not known), its facts (None if its own answer has not come), and its parent."""
+class KnownResource(NamedTuple):
+    """A resource, its name (empty if unknown), its facts (None before its own answer), and its parent."""
 
     key: TargetKey
     name: str
@@ -32,8 +32,8 @@ class Removal(NamedTuple):
     """A resource that left the platform's list.
 
     Attributes:
-        parent: as of `Resource`.
-        at: when that was seen, in unix seconds.
+        parent: the shield zone of a rate limit, as its id.
+        at: when the removal was noticed, in unix seconds.
     """
 
     key: TargetKey
@@ -55,16 +55,17 @@ def newest(removals: Iterable[Removal]) -> list[Removal]:
 
 @dataclass(slots=True, eq=False)
 class KnownResources:
-    """What is known of the resources of one kind in an account.
+    """The resources of one kind in an account, as they were listed.
 
     Attributes:
         resources: id → the resource, in the order in which they were first listed.
-        facts: id → what the resource's own answer contains besides its name.
+        facts: id → the facts of the resource.
         removals: what left the lists within `REMOVALS_LAST`, the newest first.
-        source: the address whose list last contained all that was known; a list of another one records no removals.
-        is_whole: whether a list was ever complete, in an earlier run too.
-        is_complete: whether a list of this run was complete.
-        is_saved: whether nothing has changed since it was packed.
+        source: the address of the platform that has listed all of the resources. If a list comes from another address,
+            what it does not contain was not removed from a platform.
+        was_ever_complete: whether a list was complete, in this run or an earlier one.
+        was_complete: whether a list of this run was complete.
+        is_saved: whether nothing has changed since they were packed.
     """
 
     place: Place
@@ -72,21 +73,19 @@ class KnownResources:
     facts: dict[str, Facts] = field(default_factory=dict)
     removals: list[Removal] = field(default_factory=list)
     source: str = ""
-    is_whole: bool = False
-    is_complete: bool = False
+    was_ever_complete: bool = False
+    was_complete: bool = False
     is_saved: bool = True
-    # The ids that the last complete list of this run did not contain; None before the first list.
-    _absent: frozenset[str] | None = None
+    # The ids that no list since the last complete one of this run, including that one, has contained.
+    _absent: frozenset[str] = frozenset()
 
-    def __iter__(self) -> Iterator[Known]:
+    def __iter__(self) -> Iterator[KnownResource]:
         for one in self.resources.values():
-            yield Known(TargetKey.of(*self.place, one.id), one.name, self.facts.get(one.id), one.parent)
+            yield KnownResource(TargetKey.of(*self.place, one.id), one.name, self.facts.get(one.id), one.parent)
 
     def ended_by(self, found: ResourceList) -> frozenset[str]:
         """Return the ids that merging a list removes: those that two complete lists in a row do not contain."""
-        if self._absent is None or not found.complete:
-            return frozenset()
-        return self._absent.difference(one.id for one in found.resources)
+        return self._absent.difference(one.id for one in found.resources) if found.complete else frozenset()
 
     def merge(self, found: ResourceList, address: str, now: float) -> None:
         """Take in a list: add what is new, and remove what `ended_by` returns for it.
@@ -96,29 +95,31 @@ class KnownResources:
             address: the address of the platform.
             now: unix seconds.
         """
-        ended, listed = self.ended_by(found), {one.id: self._kept(one) for one in found.resources}
-        kept = {own_id: one for own_id, one in self.resources.items() if own_id not in ended}
-        missing = frozenset(kept.keys() - listed.keys())
-        removals, source = self.removals, self.source
-        if self.is_whole and source == address:
+        before = (self.resources, self.removals, self.source, self.was_ever_complete)
+        ended, listed = self.ended_by(found), {one.id: self._with_known_name(one) for one in found.resources}
+        if self.was_ever_complete and self.source == address:
             gone = [one for own_id, one in self.resources.items() if own_id in ended]
-            removals = self._with_removals(gone, now)
-        if found.complete and not missing:
-            source = address
-        before = (self.resources, self.removals, self.source, self.is_whole)
-        self.resources, self.removals, self.source = kept | listed, removals, source
-        self.is_whole, self.is_complete = self.is_whole or found.complete, self.is_complete or found.complete
-        self.is_saved = self.is_saved and before == (self.resources, self.removals, self.source, self.is_whole)
-        self._absent = missing if found.complete else missing & (self._absent or frozenset())
+            self.removals = self._with_removals(gone, now)
+        remaining = {own_id: one for own_id, one in self.resources.items() if own_id not in ended}
+        missing = frozenset(remaining.keys() - listed.keys())
+        self.resources = remaining | listed
+        self._absent = missing if found.complete else self._absent & missing
+        if found.complete:
+            self.was_ever_complete = self.was_complete = True
+            self.source = self.source if missing else address
+        after = (self.resources, self.removals, self.source, self.was_ever_complete)
+        self.is_saved = self.is_saved and before == after
 
-    def _kept(self, one: Resource) -> Resource:
-        """Return a listed resource as it is kept: a name that the list leaves out stays."""
+    def _with_known_name(self, one: Resource) -> Resource:
+        """Return a listed resource; if the list leaves out its name, with the known one."""
         known = self.resources.get(one.id)
+        # The known object, if it is equal: the comparison of all resources is faster then.
         if known is None or known == one:
             return known or one
         return one if one.name else replace(one, name=known.name)
 
     def _with_removals(self, gone: Iterable[Resource], now: float) -> list[Removal]:
+        """Return the recent removals, and those of resources that are gone now."""
         removals = {one.key: one for one in self.removals}
         for one in gone:
             key = TargetKey.of(*self.place, one.id)
@@ -126,7 +127,7 @@ class KnownResources:
         return [one for one in newest(removals.values()) if now - one.at < REMOVALS_LAST]
 
     def note(self, own_id: str, facts: Facts) -> None:
-        """Record what a resource's own answer contains besides its name."""
+        """Record the facts of a resource."""
         if self.facts.get(own_id) != facts:
             self.facts[own_id] = facts
             self.is_saved = False
@@ -135,17 +136,17 @@ class KnownResources:
         """Return the bytes to store."""
         resources = [(one.id, one.name, one.parent, self.facts.get(one.id)) for one in self.resources.values()]
         removals = [(one.key.id, one.name, one.parent, one.at) for one in self.removals]
-        stored = (_FORM, self.is_whole, self.source, removals, resources)
+        stored = (_FORM, self.was_ever_complete, self.source, removals, resources)
         return zlib.compress(json.dumps(stored).encode(), 1)
 
     def restore(self, packed: bytes, now: float) -> None:
-        """Take in what was stored; what is damaged, or of another version, is ignored."""
+        """Take in what `pack` has returned in an earlier run; damaged data and other versions are ignored."""
         try:
-            form, is_whole, source, removed, listed = json.loads(zlib.decompress(packed))
+            form, was_ever_complete, source, removed, listed = json.loads(zlib.decompress(packed))
             resources = {own_id: Resource(own_id, name, parent) for own_id, name, parent, _ in listed}
             facts = {own_id: of for own_id, _, _, of in listed if of is not None}
             removals = [
-                # The clock may have gone back since.
+                # This machine's clock may have been set back since.
                 Removal(TargetKey.of(*self.place, own_id), name, parent, min(at, now))
                 for own_id, name, parent, at in removed
             ]
@@ -153,4 +154,4 @@ class KnownResources:
             return
         if form == _FORM:
             self.resources, self.facts, self.removals = resources, facts, removals
-            self.source, self.is_whole = source, is_whole
+            self.source, self.was_ever_complete = source, was_ever_complete

@@ -16,8 +16,8 @@ class Selection:
         discover: whether listed resources are polled too.
         include: if not empty, the name of a listed resource must match one of these patterns.
         exclude: the name of a listed resource must match none of these patterns.
-        attributes: what the collector needs to know about each target of this kind.
-        setting: the path in the configuration under which such targets are named.
+        attributes: the attributes of each discovered target, which its requests need.
+        setting: the path of the section in the configuration that selects these resources.
     """
 
     account: str
@@ -30,7 +30,10 @@ class Selection:
     setting: tuple[str | int, ...] = ()
 
     def rejection(self, name: str) -> tuple[str | int, ...] | None:
-        """Return the path, below `setting`, of the key that leaves out a resource of this name; None if none does."""
+        """Return the path, below `setting`, of the key that excludes a listed resource by its name.
+
+        The path is empty if no resources are discovered. None means that the resource is selected.
+        """
         if not self.discover:
             return ()
         if self.include and not any(pattern.search(name) for pattern in self.include):

@@ -1,4 +1,4 @@
-"""Assigns targets to shards by rendezvous hashing: processes with the same list agree without a coordinator."""
+"""Assigns targets to shards by rendezvous hashing: all processes compute the same shard, without a coordinator."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -25,8 +25,8 @@ class Shard:
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
         """Return the number of the shard that a target belongs to.
 
-        `parent` is the shield zone of a rate limit, if it is known. Both belong to the same shard, so that a shard
-        lists the rate limits of its own shield zones only.
+        `parent` is the shield zone of a rate limit, if it is known. A rate limit belongs to the shard of its shield
+        zone, so that each shard lists only the rate limits of its own shield zones.
         """
         if self.total == 1:
             return 0
@@ -34,16 +34,15 @@ class Shard:
         if kind == "rate_limit" and parent:
             kind, target_id = "shield_zone", parent
         elif kind == "query":
-            # The budget of a database is not divided among shards: one shard runs all of its queries.
+            # All queries of a database belong to one shard, because a database's budget is not divided among shards.
             kind, target_id = "database", target_id.partition("/")[0]
         return owner(f"{key.account}/{kind}/{target_id}", self.total)
 
 
 def owner(key: str, total: int) -> int:
-    """Return the shard with the highest score for a key.
+    """Return the number of the shard that has the highest score for a key.
 
-    An additional shard takes only the keys for which its own score is the highest, which is 1/total of them. No key
-    moves between the other shards.
+    If a shard is added, only the keys for which its score is the highest move, and they move to it: 1/total of all.
     """
     scores = (blake2b(b"%d:%s" % (index, key.encode()), digest_size=8).digest() for index in range(total))
     return max(enumerate(scores), key=lambda scored: scored[1])[0]

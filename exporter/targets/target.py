@@ -51,7 +51,7 @@ class PollKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A thing that is polled. Targets with the same account, kind and id are equal; all else may change.
+    """A thing that is polled. Targets with the same account, kind and id are equal, whatever their other attributes.
 
     Attributes:
         account: the account's name; empty for a database.
@@ -87,7 +87,7 @@ class Target:
         return hash(self.key)
 
     def is_polled_as(self, other: "Target") -> bool:
-        """Return whether both have the same request and interval, so that values of the other are still valid."""
+        """Return whether both have the same request and interval, so that results of one are valid for the other."""
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
 
 
@@ -105,7 +105,7 @@ class ResourceList:
     """The resources of one kind in an account.
 
     Attributes:
-        complete: whether the platform listed all of them, so that a missing one no longer exists.
+        complete: whether the platform has listed all of them, so that a resource that is missing was removed.
     """
 
     resources: tuple[Resource, ...]
@@ -118,7 +118,7 @@ class Inventory:
 
     Attributes:
         lists: the list of each kind; a kind that could not be listed is missing.
-        is_named: whether all names are known with it, although the discovery goes on.
+        is_named: whether it contains all names of the account, so that no target need wait for the discovery to end.
     """
 
     lists: Mapping[str, ResourceList]

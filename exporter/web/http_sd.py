@@ -3,7 +3,7 @@
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from exporter.targets.resource_lists import Known
+from exporter.targets.resource_lists import KnownResource
 from exporter.targets.target import NAMED_BY_SEARCH
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
@@ -31,7 +31,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     configured = tuple(selection.account for selection in registry.selections(kind))
     given = read_fields(query, {"account": configured, "shard": ("own",)})
     accounts, is_own = given["account"] or configured, bool(given["shard"])
-    found: list[Known] = []
+    found: list[KnownResource] = []
     unknown: list[str] = []
     for account in accounts:
         selected = [one for one in registry.selected(account, kind) if one.key not in gone]
@@ -47,16 +47,16 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     return [_group(one) for one in sorted(found, key=lambda one: one.key)], unknown
 
 
-def _group(one: Known) -> Json:
+def _group(one: KnownResource) -> Json:
     facts = {"account": one.key.account, "kind": one.key.kind, "id": one.key.id, "name": one.name, **(one.facts or {})}
     return {"targets": [_address(one)], "labels": {f"__meta_edge_{label}": value for label, value in facts.items()}}
 
 
-def _address(one: Known) -> str:
+def _address(one: KnownResource) -> str:
     """Return the default host name of a script, and the name of another resource; empty if it is not known."""
     return (one.facts or {}).get("default_hostname", "") if one.key.kind == "script" else one.name
 
 
-def _may_get_an_address(one: Known) -> bool:
+def _may_get_an_address(one: KnownResource) -> bool:
     """Return whether an address of a resource without one may come with a later answer."""
     return one.facts is None if one.key.kind == "script" else one.key.kind in NAMED_BY_SEARCH

@@ -49,7 +49,8 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
 def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> None:
     made, zone = registry(DISCOVERING), Target("main", "dns_zone", "101")
     made.apply("main", zones(""))
-    assert made.learn(zone, "learnt").name == "learnt"
+    made.learn(zone.key, "learnt")
+    assert made.named(zone).name == "learnt"
     for listed, known in ((zones(""), "learnt"), (zones("listed"), "listed"), (zones(), "listed"), (zones(), "")):
         made.apply("main", listed)
         assert (made.name_of(zone.key), "".join(one.name for one in made.targets("dns_zone"))) == (known, known)
@@ -62,14 +63,14 @@ def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> N
     for searched, known in (("old", "old"), ("old", "new"), ("newest", "newest")):
         renamed.apply("main", Inventory({"script": ResourceList((Resource("7", searched),), complete=True)}))
         assert [target.name for target in renamed.targets("script")] == [known]
-        renamed.learn(Target("main", "script", "7"), "new")
+        renamed.learn(TargetKey.of("main", "script", "7"), "new")
 
 
 def test_a_name_that_a_poll_from_before_a_reload_learns_leaves_what_the_reload_set() -> None:
     made, before = registry(DISCOVERING), Target("main", "dns_zone", "101")
     made.apply("main", zones("old"))
     made.configure([replace(DISCOVERING, attributes={"read": "get"})])
-    made.learn(before, "new")
+    made.learn(before.key, "new")
     assert [(one.name, one.attributes) for one in made.targets("dns_zone")] == [("new", {"read": "get"})]
 
 

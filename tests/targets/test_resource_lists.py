@@ -36,7 +36,7 @@ def names(made: Registry) -> str:
 def restored(made: Registry) -> Registry:
     """Return the registry of the next start."""
     after = registry(DISCOVERING, Shard(0, 1))
-    for place, packed in made.unsaved():
+    for place, packed in made.pack_unsaved():
         after.restore(place, packed)
     return after
 
@@ -99,7 +99,7 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     for listed in (limits[own], limits[other], limits[other]):
         before.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
     after = registry(type(DISCOVERING)(*place, discover=True), own)
-    for kept, packed in before.unsaved():
+    for kept, packed in before.pack_unsaved():
         after.restore(kept, packed)
     assert after.removals() == []
     for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
