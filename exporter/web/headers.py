@@ -34,10 +34,10 @@ ALWAYS = (
 def _qualities(header: str) -> dict[str, float]:
     """Return the quality of each value of a header; OpenMetrics counts only in its version 1.0.0."""
     best: dict[str, float] = {}
-    for part in header.lower().split(","):
-        value, *raw = (piece.strip() for piece in part.split(";"))
-        pairs = (piece.partition("=") for piece in raw)
-        parameters = {name.strip(): text.strip().strip('"') for name, _, text in pairs}
+    # White space and quotes have no meaning in the values that are served.
+    for part in "".join(header.lower().replace('"', "").split()).split(","):
+        value, *pairs = part.split(";")
+        parameters = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
         if value != _OPENMETRICS or parameters.get("version", "1.0.0") == "1.0.0":
             best[value] = max(best.get(value, 0.0), _quality(parameters.get("q", "1")))
     return best
@@ -45,7 +45,7 @@ def _qualities(header: str) -> dict[str, float]:
 
 def _quality(text: str) -> float:
     try:
-        return min(1.0, max(0.0, float(text)))
+        return float(text)
     except ValueError:
         return 0.0
 

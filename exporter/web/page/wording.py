@@ -12,13 +12,8 @@ _UNITS = ((1.5 * _DAY, _DAY, "d"), (1.5 * _HOUR, _HOUR, "h"), (1.5 * _MINUTE, _M
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BRIEF = 10
 
-# These characters would break a line, end the input, or change the direction of the following text.
-_UNSEEN = dict.fromkeys(
-    (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF),
-    "\N{REPLACEMENT CHARACTER}",
-)
-_UNSEEN |= dict.fromkeys((0x09, 0x0A, 0x0D, 0x85, 0x2028, 0x2029), " ")
 _LONGEST = 300
+_UNSEEN = "\N{REPLACEMENT CHARACTER}"
 _AFTER_A_PART = re.compile(r"(?<=[./:_])(?=[^./:_])")
 
 
@@ -51,9 +46,12 @@ def plural(number: int, noun: str) -> str:
 
 
 def plain(value: str) -> str:
-    """Shorten a text from the platform, and replace characters that must not be displayed."""
+    """Shorten a text from the platform, and replace characters that are not displayed, or change the direction of text.
+
+    White space becomes a space, other such characters `U+FFFD`.
+    """
     shown = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
-    return shown.translate(_UNSEEN)
+    return "".join(char if char.isprintable() else " " if char.isspace() else _UNSEEN for char in shown)
 
 
 def untrusted(value: str) -> Markup:
