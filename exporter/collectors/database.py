@@ -294,6 +294,7 @@ _NUMBER = re.compile(r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf(inity)?)
 
 
 def _number(cell: Cell, column: str, row: int) -> float | None:
+    """Return a value as a number; None for NULL, NaN and infinite numbers. Raises WrongShape if it is no number."""
     if cell is None:
         return None
     if isinstance(cell, bytes):

@@ -93,8 +93,7 @@ class DiscoveryCollector(Collector):
         if zones is not None and RATE_LIMITS in target.watched:
             # The calls for rate limits take long; report first that all names are known.
             await context.found(Inventory({}, is_named=not (faults or unnamed)))
-            own = _owned(context, target.account, _shield_list(zones.value, names))
-            limits = await _rate_limits(context, own, faults)
+            limits = await _rate_limits(context, target.account, _shield_list(zones.value, names), faults)
             if limits is not None:
                 await context.found(Inventory({"rate_limit": limits}))
         await _read_scripts_of_other_shards(context, target.account)
@@ -191,8 +190,11 @@ async def _limits_of(context: Context, zone: Resource) -> ResourceList | None:
     return None if answer.value is None else _limit_list(answer.value, zone.id)
 
 
-async def _rate_limits(context: Context, zones: ResourceList, faults: list[PlatformError]) -> ResourceList | None:
-    """List the rate limits of each zone; return None if the platform has no such list (404 for the first zone)."""
+async def _rate_limits(
+    context: Context, account: str, all_zones: ResourceList, faults: list[PlatformError]
+) -> ResourceList | None:
+    """List the rate limits of the zones that this shard polls; return None if the platform has no such lists."""
+    zones = _owned(context, account, all_zones)
     found: list[Resource] = []
     complete = zones.complete
     for zone in zones.resources:
@@ -209,6 +211,7 @@ async def _rate_limits(context: Context, zones: ResourceList, faults: list[Platf
             found += listed.resources
             complete = complete and listed.complete
         elif zone is zones.resources[0]:
+            # The first zone decides: the platform does not have this operation.
             return None
     return ResourceList(tuple(found), complete)
 

@@ -76,6 +76,7 @@ def _newest_start(days: Days | None) -> float | None:
 
 
 def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | None:
+    """Return the sum of a chart's counts for each record type, by its mnemonic."""
     if chart is None:
         return None
     sums: dict[str, float] = {}

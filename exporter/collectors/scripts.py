@@ -28,6 +28,7 @@ async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
 
 
 def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:
+    """Return the label values of `edge_script_info`, empty where the answer has none, with the value 1."""
     integration = script.integration
     repository = integration.repository_settings if integration is not None else None
     deployment = integration.deploy_configuration if integration is not None else None

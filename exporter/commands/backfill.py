@@ -79,9 +79,7 @@ def command(
         if not settings.accounts:
             raise click.UsageError("there is no account in the configuration: databases have no history")
         polled = [plan.collector for plan in plans_of(settings).values()]
-        charted = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
-        targets = [one for one in polled if isinstance(one, TargetCollector)]
-        charts = [one for one in targets if one in BUILT_IN or one.name in charted]
+        charts = _with_charts(settings, polled)
         parsed = _parsed(labels, {label for one in charts for info in counters(one) for label in info.labels})
         if output.exists():
             raise click.UsageError(f"{output} is there already: remove it, or name another --output")
@@ -97,6 +95,13 @@ def command(
     echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
     if faults:
         complain("\n".join(faults))
+
+
+def _with_charts(settings: Settings, polled: Iterable[Collector]) -> list[TargetCollector[Any]]:
+    """Return those of these collectors whose answers contain charts of days."""
+    endpoints = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
+    targets = [one for one in polled if isinstance(one, TargetCollector)]
+    return [one for one in targets if one in BUILT_IN or one.name in endpoints]
 
 
 def _parsed(labels: Iterable[str], taken: set[str]) -> dict[str, str]:

@@ -95,6 +95,7 @@ class Database:
             self._parked.pop(baton).stream.close()
 
     def _resumed(self, baton: object, kind: TokenKind) -> Stream:
+        """Return the stream that waits for this baton, with the same kind of token; else raise ProtocolError."""
         parked = self._parked.pop(str(baton), None)
         if parked is not None and parked.kind is kind:
             return parked.stream

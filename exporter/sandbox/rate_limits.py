@@ -117,6 +117,7 @@ class RateLimits:
         return opening + sum(self._burst(limit_id, slot, now) for slot in slots)
 
     def _burst(self, limit_id: int, slot: int, now: float) -> int:
+        """Return the number of breaches so far in the burst of a quarter of a day; most quarters have none."""
         noise = self._noise
         if not noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0

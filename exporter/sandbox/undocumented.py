@@ -44,6 +44,7 @@ def _month(world: World, number: int, dollars: float) -> float:
 
 
 def _list(path: str) -> PlatformRoute:
+    """Return the operation that lists the resources at a path."""
     first, names = seed("undocumented", "kinds")[path]
     items = [{"Id": first + place, "Name": name} for place, name in enumerate(names)]
 
@@ -56,6 +57,7 @@ def _list(path: str) -> PlatformRoute:
 
 
 def _item(path: str, fields: Callable[[World, int, str], dict[str, Any]]) -> PlatformRoute:
+    """Return the operation for one resource of a list; `fields` returns its fields from the world, its id and name."""
     first, names = seed("undocumented", "kinds")[path]
     known = dict(enumerate(names, start=first))
 

@@ -1,7 +1,7 @@
 """The declaration of configured endpoints: any GET of the platform whose answers become metrics."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator
@@ -177,13 +177,9 @@ class EndpointMetric(Section):
             yield (sources[1] if sources else "name",), f"found {found}, expected one of {', '.join(_SOURCES)}"
             return
         source = sources[0]
-        is_info, is_counter = source == "info", source in ("days", "month")
-        for suffix, is_needed, users in (("_total", is_counter, "days and month"), ("_info", is_info, "info")):
-            has_suffix, shown = self.name.endswith(suffix), f"'{self.name[:60]}'"
-            yield from broken(
-                (is_needed and not has_suffix, "name", f"{shown} uses {source}, so the name must end with {suffix}"),
-                (has_suffix and not is_needed, "name", f"{shown} ends with {suffix}, which is for {users}"),
-            )
+        is_info = source == "info"
+        yield from self._wrong_suffix(source, "_total", ("days", "month"))
+        yield from self._wrong_suffix(source, "_info", ("info",))
         yield from broken(
             (is_info and self.label, "label", _WITH_INFO),
             (is_info and "scale" in self.model_fields_set, "scale", _WITH_INFO),
@@ -193,6 +189,14 @@ class EndpointMetric(Section):
         expression = self.value or self.days or self.month
         if self.label and expression and expression.branches() is None and (problem := _secret_in(expression)):
             yield (source,), problem
+
+    def _wrong_suffix(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
+        """Require a suffix of the name if the metric's source is one of `users`, and refuse it otherwise."""
+        has_suffix, shown = self.name.endswith(suffix), f"'{self.name[:60]}'"
+        if source in users and not has_suffix:
+            yield ("name",), f"{shown} uses {source}, so the name must end with {suffix}"
+        if has_suffix and source not in users:
+            yield ("name",), f"{shown} ends with {suffix}, which is for {' and '.join(users)}"
 
 
 class Endpoint(Section):

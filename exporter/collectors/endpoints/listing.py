@@ -1,6 +1,7 @@
 """Discovers the targets of a configured endpoint from a list of the platform, page by page."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -29,11 +30,13 @@ class _Found:
         ids: all ids, even those that cannot be polled.
         resources: id → resource, of those that can be polled.
         is_complete: whether the pages contain every target.
+        date: the platform's time in the last page.
     """
 
     ids: set[str] = field(default_factory=set)
     resources: dict[str, Resource] = field(default_factory=dict)
     is_complete: bool = True
+    date: datetime | None = None
 
     def add(self, resource: Resource | None) -> None:
         """Add an item; None stands for an item that cannot be read, and makes the list incomplete."""
@@ -85,24 +88,9 @@ class EndpointListCollector(Collector):
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """List the targets. If a page fails, the items of the pages before it count; no target is then removed."""
-        found, date, error = _Found(), None, None
+        found, error = _Found(), None
         try:
-            for page in range(1, MOST_PAGES + 1):
-                dates = self._listing.list.parameters("", context.now)
-                parameters = {**dates, "page": page} if self._listing.page else dates
-                answer = await context.caller.call(Request(self._page, parameters))
-                date, before = answer.date or date, len(found.ids)
-                items, has_more = self._read(answer.value)
-                for item in items:
-                    found.add(self._resource(item))
-                if len(found.resources) > MOST_TARGETS:
-                    raise WrongShape(f"the list names more than {MOST_TARGETS} items")
-                if has_more is False or not self._listing.page:
-                    break
-                if len(found.ids) == before:
-                    # The list ends here only if the page is empty and does not announce another one.
-                    found.is_complete = found.is_complete and not has_more and not items
-                    break
+            await self._read_pages(context, found)
         except NotAvailable:
             raise
         except PlatformError as fault:
@@ -110,7 +98,26 @@ class EndpointListCollector(Collector):
         if found.resources or error is None:
             listed = ResourceList(tuple(found.resources.values()), found.is_complete)
             await context.found(Inventory({self.kind: listed}))
-        return PollResult((Outcome(target, error=error),), date)
+        return PollResult((Outcome(target, error=error),), found.date)
+
+    async def _read_pages(self, context: Context, found: _Found) -> None:
+        """Request one page after another, and add their items; raises PlatformError if a page cannot be read."""
+        for page in range(1, MOST_PAGES + 1):
+            dates = self._listing.list.parameters("", context.now)
+            parameters = {**dates, "page": page} if self._listing.page else dates
+            answer = await context.caller.call(Request(self._page, parameters))
+            found.date, before = answer.date or found.date, len(found.ids)
+            items, has_more = self._read(answer.value)
+            for item in items:
+                found.add(self._resource(item))
+            if len(found.resources) > MOST_TARGETS:
+                raise WrongShape(f"the list names more than {MOST_TARGETS} items")
+            if has_more is False or not self._listing.page:
+                return
+            if len(found.ids) == before:
+                # The list ends here only if the page is empty and does not announce another one.
+                found.is_complete = found.is_complete and not has_more and not items
+                return
 
     def _read(self, document: Document) -> tuple[list[Any], bool | None]:
         """Return the items of a page, and whether another page follows; None if the page does not say."""

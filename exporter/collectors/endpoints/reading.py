@@ -41,6 +41,7 @@ def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
 def _value(
     declared: EndpointMetric, document: object
 ) -> Mapping[str, float] | Mapping[tuple[str, ...], float] | float | None:
+    """Return the value of a gauge or an info metric, in the form of `Metric.value`; None for a counter."""
     if declared.info:
         return _info(declared.info, document)
     if declared.value is None:
@@ -103,6 +104,7 @@ def _pairs(found: object) -> Mapping[str, object]:
 
 
 def _number(found: object, scale: float) -> float | None:
+    """Return a number, scaled; a boolean is 1 or 0. None for a null and for a number that is not finite."""
     if found is None:
         return None
     if isinstance(found, bool | int | float):
@@ -113,18 +115,20 @@ def _number(found: object, scale: float) -> float | None:
 
 
 def _timestamp(found: object, scale: float) -> float | None:
+    """Return unix seconds from a date or a number; None for a date that does not exist."""
     if not isinstance(found, str):
         return _number(found, scale)
     try:
         return timestamp(_MOMENT.validate_python(found))
     except (ValidationError, OverflowError):
-        # It looks like a date but does not exist, such as a leap second or the 30th of February.
+        # It looks like a date: a leap second, or the 30th of February.
         if DATE.match(found):
             return None
         raise ExpressionError("a text that is not a date, expected a date or unix seconds") from None
 
 
 def _count(found: object, scale: float) -> float | None:
+    """Return a number, scaled; a boolean is not a count."""
     if isinstance(found, bool):
         raise ExpressionError("a boolean, expected a number")
     return _number(found, scale)
@@ -142,6 +146,7 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:
+    """Return date → count, scaled, from an object or a list of pairs; dates that are there twice are summed."""
     if isinstance(found, dict):
         entries: list[Any] = list(found.items())
     elif isinstance(found, list):
@@ -161,6 +166,7 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
 
 
 def _info(parts: Mapping[str, Expression], document: object) -> Mapping[tuple[str, ...], float] | None:
+    """Return the label values of an info metric, with the value 1; None if all of them are missing."""
     found = [part.read(document) for part in parts.values()]
     if all(one is None for one in found):
         return None

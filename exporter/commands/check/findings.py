@@ -28,32 +28,34 @@ _MOST_ALIKE = 5
 
 
 def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_json: bool) -> None:
-    """Check a configuration, print the results as a table or as JSON, and exit with code 1 if anything is wrong."""
+    """Check a configuration, print the results as text or as JSON, and exit with code 1 if anything is wrong.
+
+    `offline` validates the configuration only, and contacts nothing.
+    """
+    results: Sequence[AccountResult] = ()
+    faults: Sequence[ConfigurationFault] = ()
     try:
         settings = read_settings(config, flags, os.environ)
-        results = [] if offline else _poll_all(settings)
+        if not offline:
+            results, faults = _poll_all(settings), list(_state_faults(settings))
     except ConfigurationError as error:
         if is_json:
             click.echo(_as_json([], error.faults))
         complain(str(error))
-    faults = [] if offline else list(_state_faults(settings))
-    failing = _failing(results) + len(faults)
     if is_json:
         text = _as_json(results, faults)
+    elif offline:
+        text = _valid(settings)
     else:
-        parts = [_valid(settings)] if offline else [_table(result) for result in results]
-        ends = [f"fault: {one_line(str(fault))}" for fault in faults]
-        if not offline:
-            targets = sum(result.targets for result in results)
-            ends.append(f"{counted(targets, 'target')}, {counted(failing, 'fault')}.")
-        text = "\n\n".join([*parts, "\n".join(escape(line) for line in ends)]).rstrip()
+        text = _as_text(results, faults)
     # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
     click.echo(text)
-    if failing:
+    if _failing(results) or faults:
         raise SystemExit(FAULT)
 
 
 def _poll_all(settings: Settings) -> Sequence[AccountResult]:
+    """Poll every target once; draw the progress on standard error if it is a terminal."""
     with (
         Path(os.devnull).open("w", encoding="utf-8") as nowhere,
         click.progressbar(length=0, show_pos=True, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
@@ -84,6 +86,14 @@ def _state_faults(settings: Settings) -> Iterator[ConfigurationFault]:
 
 def _failing(results: Iterable[AccountResult]) -> int:
     return sum(row.result == "failing" for result in results for row in result.rows)
+
+
+def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
+    """Return the tables of all accounts, the faults of the state database, and the number of targets and faults."""
+    targets, failing = sum(result.targets for result in results), _failing(results) + len(faults)
+    ends = [f"fault: {one_line(str(fault))}" for fault in faults]
+    ends.append(f"{counted(targets, 'target')}, {counted(failing, 'fault')}.")
+    return "\n\n".join([*map(_table, results), "\n".join(map(escape, ends))])
 
 
 def _table(result: AccountResult) -> str:
@@ -123,6 +133,7 @@ def _short(text: str) -> str:
 
 
 def _load(result: AccountResult) -> Iterator[str]:
+    """Yield the line below a table: the requests that the targets need, and those that the budget allows."""
     if not result.demand:
         return
     demand = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"

@@ -32,17 +32,7 @@ def lay_out(
         colours: a cell's text → its colour; for terminals.
     """
     plain = [[escape(cell, keep="\n") for cell in row] for row in rows]
-    sizes = {
-        column: max(wcswidth(line) for cell in cells for line in cell.split("\n"))
-        for column, *cells in zip(columns, columns, *plain, strict=True)
-    }
-    widest: dict[str, int] = {}
-    if width is not None:
-        left = width - sum(size + _GAP for column, size in sizes.items() if column not in folded) + _GAP
-        # From the narrowest to the widest: what a column does not need of its share is left to the wider ones.
-        for place, column in enumerate(sorted(folded, key=sizes.__getitem__)):
-            widest[column] = max(_LEAST_FOLDED, min(sizes[column], left // (len(folded) - place) - _GAP))
-            left -= widest[column] + _GAP
+    widest = {} if width is None else _folded_widths([columns, *plain], width, folded)
     shown = colours if colours and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR") else {}
     cells = [[click.style(cell, fg=shown[cell]) if cell in shown else cell for cell in row] for row in plain]
     headings = [click.style(column, bold=True) for column in columns] if shown else list(columns)
@@ -54,3 +44,20 @@ def lay_out(
         maxcolwidths=[widest.get(column) for column in columns],
     )
     return "\n".join(line.rstrip() for line in made.split("\n"))
+
+
+def _folded_widths(rows: Iterable[Sequence[str]], width: int, folded: Sequence[str]) -> dict[str, int]:
+    """Return the width of each folded column, so that a table of these rows fits the width if that is possible.
+
+    The first row contains the headings.
+    """
+    needed: dict[str, int] = {}
+    for heading, *cells in zip(*rows, strict=True):
+        needed[heading] = max(wcswidth(line) for cell in (heading, *cells) for line in cell.split("\n"))
+    left = width - sum(size + _GAP for column, size in needed.items() if column not in folded) + _GAP
+    widths: dict[str, int] = {}
+    # From the narrowest to the widest: what a column does not need of its share is left to the wider ones.
+    for place, column in enumerate(sorted(folded, key=needed.__getitem__)):
+        widths[column] = max(_LEAST_FOLDED, min(needed[column], left // (len(folded) - place) - _GAP))
+        left -= widths[column] + _GAP
+    return widths

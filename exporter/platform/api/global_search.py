@@ -98,14 +98,17 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
     for _ in range(MOST_PAGES):
         try:
             answer = await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
-        except PlatformError as error:
-            is_first, is_rejected = skipped == 0, isinstance(error, Rejected)
-            if is_first and is_rejected and size > DEFAULT_PAGE_SIZE:
-                size = DEFAULT_PAGE_SIZE
-                continue
-            if is_first:
+        except Rejected:
+            if skipped:
+                break
+            if size == DEFAULT_PAGE_SIZE:
                 raise
-            fault = None if is_rejected else error
+            size = DEFAULT_PAGE_SIZE
+            continue
+        except PlatformError as error:
+            if not skipped:
+                raise
+            fault = error
             break
         items, before = answer.value.search_results or [], len(names)
         readable = usable(items)
