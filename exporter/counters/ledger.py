@@ -11,7 +11,7 @@ from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Counted, Families, count_poll, served
 from exporter.counters.days import PollTime
 from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, list_row, pack, unpack
-from exporter.counters.storage import Changes, ShardTakenError, StateLockedError, Storage
+from exporter.counters.storage import Changes, ShardTakenError, StateLockedError, Storage, StorageError
 from exporter.log import logger
 from exporter.metric import Count, Family
 from exporter.targets.target import PollKey
@@ -225,9 +225,11 @@ class Ledger:
     async def _next_attempt(self) -> None:
         """Ask for a commit, and wait until an attempt that begins from now on has ended, or has taken too long."""
         self._asked.set()
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(MOST_WAIT_SECONDS):
                 await self._attempt.wait()
+        except TimeoutError:
+            self._failed(StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s"))
 
     async def _run(self) -> None:
         """Commit the unsaved rows whenever that is asked for, until `close` is called; then close the storage."""

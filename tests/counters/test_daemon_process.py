@@ -81,11 +81,14 @@ async def its_log_is_not_read(_sandboxed: SandboxedDaemons, exporter: Exporter) 
     await served(exporter, 0)
 
 
-async def the_disk_hangs_in_a_commit(sandboxed: SandboxedDaemons, _exporter: Exporter) -> None:
+async def the_disk_hangs_in_a_commit(sandboxed: SandboxedDaemons, exporter: Exporter) -> None:
     disk = sandboxed.state.parent
     (disk / "hangs").touch()
     sandboxed.world.dns.add_queries(101, 7)
     await until((disk / "hung").exists, "a write that hangs")
+    up = "/metrics?name[]=edge_exporter_ledger_up"
+    await asyncio.to_thread(wait_until, lambda: "edge_exporter_ledger_up 0.0" in exporter.text(up))
+    assert "state not saved, counters do not change until it is" in exporter.events
 
 
 @pytest.mark.parametrize(
