@@ -20,11 +20,11 @@ class Cause(StrEnum):
 
 
 class Finding(NamedTuple):
-    """A cause, and what shows it.
+    """Why families are absent.
 
     Attributes:
-        reason: the place in the configuration, or the kind of failure; empty if there is no more to say.
-        detail: the message of a target's last poll.
+        reason: the place in the configuration, or the kind of failure; empty if the cause says all.
+        detail: the message of the target's last poll.
         since: since when polls fail, in unix seconds; 0 if they do not.
     """
 
@@ -35,7 +35,7 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of it, as a sentence without a full stop."""
+        """Cause, time, reason and detail, as a sentence without a full stop."""
         head = f"{self.cause.words} since {moment(self.since)}" if self.since else self.cause.words
         return ": ".join(part for part in (head, self.reason, self.detail) if part)
 

@@ -1,4 +1,4 @@
-"""Finds the families without series, and why: from the settings, the targets, and the statuses of their polls."""
+"""Finds the families that targets have no series of, and the causes, from the settings, targets and statuses."""
 
 import asyncio
 from collections import Counter
@@ -16,15 +16,15 @@ from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
 from exporter.targets.target import PollKey, Target
 
-# The id of a target that stands for all of its kind, where an account has none.
+# The id of a target that stands for a kind of which an account has no target.
 ANY = "*"
-# So many targets are looked at before others may use the event loop: about 10 ms.
+# After so many targets, which take about 10 ms, other tasks of the event loop may run.
 AT_ONCE = 1000
 
 
 @dataclass(slots=True)
 class Absence:
-    """Families that some targets of an account lack for the same reason; `finding` is the earliest of them."""
+    """Families that some targets of an account lack for the same reason, and the finding that began first."""
 
     account: str
     collector: str
@@ -35,9 +35,10 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """Explains absences, at the time of each question.
+    """Explains absences, as they are when it is asked.
 
-    `collectors` returns all of them, enabled or not; `ledger_fault` why the last write of the counters failed, or "".
+    `collectors` returns all collectors, enabled or not. `ledger_fault` returns why the last commit of the counters
+    failed, or an empty text.
     """
 
     settings: Callable[[], Settings]
@@ -47,14 +48,14 @@ class Explainer:
     ledger_fault: Callable[[], str]
 
     async def absences(self, families: Collection[str] = (), targets: Collection[str] = ()) -> list[Absence]:
-        """Return the absences of families, and of targets by their labels or names; of all if none are given."""
+        """Return the absences of these families in these targets (labels or names); if none are given, of all."""
         groups: dict[tuple[object, ...], Absence] = {}
-        for number, (collector, target, findings) in enumerate(self._lacking(families, targets), start=1):
+        for number, (collector, target, findings) in enumerate(self._findings(families, targets), start=1):
             for finding, names in findings.items():
-                one = Absence(target.client_name, collector.name, tuple(names), finding)
-                alike = one.account, one.collector, one.families, finding.cause, finding.reason
-                group = groups.setdefault(alike, one)
-                group.finding = min(group.finding, finding, key=lambda found: found.since)
+                absence = Absence(target.client_name, collector.name, tuple(names), finding)
+                same = absence.account, absence.collector, absence.families, finding.cause, finding.reason
+                group = groups.setdefault(same, absence)
+                group.finding = min(group.finding, finding, key=lambda one: one.since)
                 group.targets.append(target)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
@@ -67,32 +68,32 @@ class Explainer:
             counts[one.collector, one.finding.cause] += len(one.families) * len(one.targets)
         return counts
 
-    def _lacking(
+    def _findings(
         self, families: Collection[str], targets: Collection[str]
     ) -> Iterator[tuple[Collector, Target, Mapping[Finding, list[str]]]]:
-        """Yield each target of each collector with those of its families that have no series, by the reason."""
+        """Yield each target of each collector, with the names of its absent families by their finding."""
         for collector in self.collectors():
-            refused = self._refused(collector)
-            for target, left_out in self._candidates(collector):
+            not_served = self._not_served(collector)
+            for target, not_polled in self._candidates(collector):
                 if targets and not {target.key.label, target.name}.intersection(targets):
                     continue
                 status = self.store.statuses.get(PollKey(target.key, collector.name))
-                # After a failure the values of the last good answer are served until they are stale.
+                # After a failure, the values of the last answer are served until they expire.
                 answered = status if status is not None and (status.families or status.up) else None
-                of_all = left_out
+                of_all = not_polled
                 if of_all is None and answered is None:
-                    of_all = self._of_silence(collector, target, status)
+                    of_all = self._of_unanswered(collector, target, status)
                 found: dict[Finding, list[str]] = {}
                 for info in collector.families_of(target.kind, target.id):
-                    finding = refused.get(info.name) or of_all
+                    finding = not_served.get(info.name) or of_all
                     if finding is None and answered is not None:
-                        finding = self._of_answer(info, answered)
+                        finding = self._of_answered(info, answered)
                     if finding is not None and (not families or info.name in families):
                         found.setdefault(finding, []).append(info.name)
                 yield collector, target, found
 
-    def answer(self, named: str) -> str:
-        """Return what there is to say of a target without absences, which is named by its label or name."""
+    def presence(self, named: str) -> str:
+        """Return why a target, given by its label or name, has no absences: it may be unknown, or another shard's."""
         if any(named in (one.key.label, one.name) for one in self.registry.by_key.values()):
             return "nothing is absent"
         for selection in self._selections(kind for collector in self.collectors() for kind in collector.kinds):
@@ -106,15 +107,17 @@ class Explainer:
         return (selection for kind in kinds for selection in self.registry.selections(kind))
 
     def _not_asked_for(self, words: str, *path: str | int) -> Finding:
+        """Return the finding that a place in the configuration leaves something out, with its file and line."""
         return Finding(Cause.NOT_ASKED_FOR, str(self.settings().fault(path, words)))
 
     def _disabled(self, collector: Collector) -> Finding | None:
+        """Return where the configuration disables a collector; None if it is enabled."""
         if self.settings().collector_settings()[collector.section].enabled:
             return None
         return self._not_asked_for("is false", "collectors", collector.section, "enabled")
 
-    def _refused(self, collector: Collector) -> dict[str, Finding]:
-        """Return the families of a collector that the configuration leaves out, whatever the target."""
+    def _not_served(self, collector: Collector) -> dict[str, Finding]:
+        """Return the families of a collector that the configuration leaves out for all targets."""
         names, series = [info.name for info in collector.families], self.settings().series
         if off := self._disabled(collector):
             return dict.fromkeys(names, off)
@@ -122,25 +125,25 @@ class Explainer:
         return {name: self._not_asked_for("leaves the family out", "series", *path) for name, path in paths.items()}
 
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
-        """Return the possible targets, each with the finding that concerns all of its families, if there is one."""
+        """Yield the possible targets of a collector, each with the finding why it is not polled; None if it is."""
         for selection in self._selections(collector.kinds):
             account, kind = selection.account, selection.kind
             polled = self.registry.polled(account, kind)
             others = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
             for one in others:
                 path = selection.rejection(one.name)
-                for_all = None if path is None else self._not_asked_for("leaves it out", *selection.setting, *path)
-                yield Target(account, kind, one.key.id, one.name), for_all
+                not_polled = None if path is None else self._not_asked_for("leaves it out", *selection.setting, *path)
+                yield Target(account, kind, one.key.id, one.name), not_polled
             for target in polled.values():
                 is_wanted = kind != collector.polls or collector.wants(target)
                 if collector is discovery.COLLECTOR:
                     is_wanted = discovery.SEARCH in target.watched  # its families count what a search finds
-                for_all = None if is_wanted else self._not_asked_for("selects nothing for it", *selection.setting)
-                yield target, for_all
+                not_polled = None if is_wanted else self._not_asked_for("selects nothing for it", *selection.setting)
+                yield target, not_polled
             if not (others or polled or selection.fixed):
-                yield Target(account, kind, ANY), self._of_none(selection)
+                yield Target(account, kind, ANY), self._of_no_target(selection)
 
-    def _of_none(self, selection: Selection) -> Finding:
+    def _of_no_target(self, selection: Selection) -> Finding:
         """Return why an account has no target of a kind."""
         if not selection.discover:
             return self._not_asked_for("names none, and none is discovered", *selection.setting)
@@ -149,11 +152,11 @@ class Explainer:
         account = Target(selection.account, lister.polls, selection.account)
         status = self.store.statuses.get(PollKey(account.key, lister.name))
         if status is None or status.since:
-            return self._disabled(lister) or self._of_silence(lister, account, status)
+            return self._disabled(lister) or self._of_unanswered(lister, account, status)
         return Finding(Cause.PLATFORM_HAS_NONE, "the list has none for this exporter")
 
-    def _of_answer(self, info: FamilyInfo, answered: Status) -> Finding | None:
-        """Return why a target that has answered lacks a family; None if it has all of it."""
+    def _of_answered(self, info: FamilyInfo, answered: Status) -> Finding | None:
+        """Return why a target that has answered lacks a family, or label values of it; None if it lacks nothing."""
         if info.name in answered.left_out:
             return self._not_asked_for("leaves out label values of it", "series", "max_label_values")
         if info.name in answered.families:
@@ -163,8 +166,8 @@ class Explainer:
         note = answered.message if answered.up else ""
         return Finding(Cause.PLATFORM_HAS_NONE, note or "null, or left out of its answer")
 
-    def _of_silence(self, collector: Collector, target: Target, status: Status | None) -> Finding:
-        """Return why a target has no values: it fails, its list does, or no poll of it has ended."""
+    def _of_unanswered(self, collector: Collector, target: Target, status: Status | None) -> Finding:
+        """Return why a target has not answered: its polls fail, its list fails or lacks it, or no poll has ended."""
         lister = discovery.COLLECTOR if target.kind == collector.polls else collector
         listing = self.store.statuses.get(PollKey.of(lister.name, target.account, "account", target.account))
         for failed in (status, listing):

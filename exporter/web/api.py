@@ -67,5 +67,5 @@ async def absences(parts: Parts, families: Collection[str], targets: Collection[
         }
         for absence in found
     ]
-    others = {named: explainer.answer(named) for named in targets if named not in explained}
+    others = {named: explainer.presence(named) for named in targets if named not in explained}
     return {"now": now, "absences": rows, "others": others}

@@ -49,7 +49,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
         kinds = sorted({kind for collector in parts.explainer.collectors() for kind in collector.kinds})
         why = "there is no such kind"
         if kind in kinds:
-            why = parts.process().spare or parts.explainer.answer(label)
+            why = parts.process().spare or parts.explainer.presence(label)
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
         raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(known)}")

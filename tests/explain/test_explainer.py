@@ -212,7 +212,7 @@ async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or
         for zone in ZONES:
             shard = owner(f"main/{zone}", 3)
             words = f"shard {shard} of 3 polls it" if shard else "nothing is absent"
-            assert {explainer.answer(zone), explainer.answer(zones.name(int(zone[-3:])))} == {words}
-        assert explainer.answer("dns_zone/999") == explainer.answer("x.example") == "not known, or removed"
+            assert {explainer.presence(zone), explainer.presence(zones.name(int(zone[-3:])))} == {words}
+        assert explainer.presence("dns_zone/999") == explainer.presence("x.example") == "not known, or removed"
         named = {target.key.label for one in await explainer.absences() for target in one.targets}
         assert named & set(ZONES) <= {zone for zone in ZONES if owner(f"main/{zone}", 3) == 0}
