@@ -16,6 +16,7 @@ from exporter.targets.target import DATABASE_PREFIX
 from exporter.telemetry import Telemetry
 from exporter.wiring.clients import Access, accesses_of, client_of
 
+# The kinds of targets that are polled in databases, and not in accounts.
 _IN_DATABASES = ("database", "query")
 # An account is up for this many intervals after an authenticated answer: a poll may be late.
 UP_INTERVALS = 1.5
@@ -35,7 +36,7 @@ class AccountObserver(Observer):
 
     def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
         self._telemetry = telemetry
-        # Finding a series by its labels takes longer than to count in it.
+        # Cached, because finding a series by its labels takes longer than counting in it.
         self._series: Callable[..., Any] = cache(lambda family, *labels: family.labels(account, *labels))
         self._clock = clock
         self.authenticated: float | None = None
@@ -78,8 +79,8 @@ class Accounts:
 
     Attributes:
         telemetry: where calls are counted.
-        ledger: what is known of the platforms' times.
-        machine: what clients take from the machine.
+        ledger: keeps the times of the platforms.
+        machine: the clocks, randomness, executors and connections of the clients.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
     """
 
@@ -87,7 +88,7 @@ class Accounts:
     ledger: Ledger
     machine: Machine
     entries: Mapping[str, Account] = field(default_factory=dict)
-    # Of one thread, which limits the memory: a parsed answer may take many times its size.
+    # One thread for all accounts, which limits the memory: a parsed answer may take many times its size.
     _parsing: Executor = field(init=False)
     _plans: Mapping[str, Plan] = field(default_factory=dict)
     _observers: dict[str, AccountObserver] = field(default_factory=dict)
@@ -96,7 +97,7 @@ class Accounts:
         self._parsing = self.machine.executors("answers")
 
     def build(self, settings: Settings) -> dict[str, Account]:
-        """Create the accounts and databases of settings; where nothing changed that concerns a client, it is kept.
+        """Create the accounts and databases of the settings; one whose access has not changed is kept, with its client.
 
         Raises:
             ConfigurationError: the environment names a proxy that cannot be used.
@@ -120,7 +121,7 @@ class Accounts:
         return Account.of(client, access)
 
     def use(self, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
-        """Replace the accounts by these, which were built, and start their series."""
+        """Use accounts that `build` has created, with these plans, and start the series of their calls at 0."""
         self.entries, self._plans = entries, plans
         collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
@@ -134,7 +135,7 @@ class Accounts:
         return [name for name in self.entries if not _is_database(name)]
 
     def up(self) -> dict[str, bool]:
-        """Return for each account whether it is up; databases are not included."""
+        """Return for each account whether it is up, as `edge_up` shows it; databases are not included."""
         own = {name: self.entries[name] for name in self._names()}
         return {
             name: self._observers[name].is_up(account.pace.shortest(self._plans), account.client.timeout)
@@ -142,7 +143,7 @@ class Accounts:
         }
 
     def clock_offsets(self) -> dict[tuple[str, ...], float]:
-        """Return by account the platform's time minus this machine's, in seconds, as its last answer said."""
+        """Return by account its platform's time minus this machine's, in seconds, at the last answer."""
         offsets = {(name,): self.ledger.platform_time(name).offset for name in self._names()}
         return {account: offset for account, offset in offsets.items() if offset is not None}
 
@@ -151,7 +152,7 @@ class Accounts:
         observers = [self._observers[name] for name in self._names()] or self._observers.values()
         return any(observer.authenticated is not None for observer in observers)
 
-    async def leave(self, former: Mapping[str, Account]) -> None:
+    async def close_replaced(self, former: Mapping[str, Account]) -> None:
         """Close the clients of former accounts that are no longer used, and remove the series of removed accounts."""
         for name in former.keys() - self.entries.keys():
             self.telemetry.forget("account", name)

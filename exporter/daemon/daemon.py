@@ -40,16 +40,17 @@ SEEK_SECONDS = 3.0
 
 @dataclass(eq=False, repr=False)
 class Daemon:
-    """The exporter while it runs; `start` makes it.
+    """The running exporter; `start` creates it.
 
-    It works for one shard, or is a spare that waits for one. What works is replaced as a whole when that changes.
+    It polls one shard, or is a spare, which waits for a free shard. When that changes, `work` is replaced as a whole.
 
     Attributes:
         settings: the configuration that is in force.
         load: reads the settings again, for a reload.
+        machine: the clocks, randomness, executors, connections, storage and server that it uses.
         server: serves the endpoints.
         database: the storage in a state database; None if the state is elsewhere.
-        work: what polls, counts and renders.
+        work: the parts that poll, count and render.
     """
 
     settings: Settings
@@ -59,7 +60,7 @@ class Daemon:
     server: Server
     database: "PostgresStorage | None" = None
     work: Work = field(init=False)
-    # What the endpoints read: those of the work that was started last.
+    # The parts of `work` that the endpoints read.
     _parts: Parts = field(init=False)
     _tasks: Tasks = field(init=False)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -90,7 +91,7 @@ class Daemon:
         Args:
             settings: the configuration.
             load: reads the settings again, for a reload.
-            machine: what the daemon takes from its machine.
+            machine: what the daemon uses of its machine.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -113,7 +114,7 @@ class Daemon:
         return daemon
 
     async def _begin(self) -> None:
-        """Work for the configured shard, or look for a free one of the state database in rounds."""
+        """Work for the configured shard; with a state database, look for a free shard in rounds."""
         settings, machine, own = self.settings, self.machine, self.settings.own_shard()
         if own is not None and not settings.state.is_shared:
             set_aside, executor = self.telemetry.set_aside, machine.executors("state")
@@ -133,7 +134,7 @@ class Daemon:
             return
         async with self._reloading:
             if self.work.ledger.is_taken:
-                # The other one has counted since, and this one's counts are too old.
+                # The other exporter has counted since, so this one's counts are outdated.
                 taken = self.work.shard.index
                 self._log.error("another exporter has taken the shard, this one waits for one", shard=taken)
                 await self.work.stop()
@@ -185,7 +186,7 @@ class Daemon:
         return f"spare: {self.database.obstacle or 'no shard was looked for yet'}"
 
     def _unproven(self) -> str:
-        """Return which answer is missing since the start: of the state database, or of a platform; empty if none is."""
+        """Return which answer has not come since the start: of the state database, or of a platform; empty if none."""
         if self.database is not None and not self.database.has_answered:
             return "the state's database has not answered"
         is_accepted = self._is_proven or self.work.accounts.is_authenticated()
@@ -201,7 +202,7 @@ class Daemon:
         try:
             await work.start()
         except BaseException:
-            # It frees its shard, which the next round, or another exporter, may take.
+            # This frees the shard, so that the next round or another exporter can take it.
             await work.stop()
             raise
         self.work, self._parts = work, work.parts
@@ -229,10 +230,10 @@ class Daemon:
             try:
                 loaded = await blocking(self._configuration, self.load)
                 running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
-                # What needs a restart stays as it runs, for the budgets of shards and for later comparisons.
+                # Sections that need a restart keep their running values, on which the budgets of shards depend.
                 settings = loaded.model_copy(update=running)
                 accounts = self.work.accounts.build(settings)
-                # The last step that can be refused: a wrong file changes nothing, not even the web configuration.
+                # The last step that can fail: if any file is wrong, nothing changes, not even the web configuration.
                 if loaded.web.config_file == self.settings.web.config_file:
                     await self.server.reload()
                 if fixed := [name for name, section in running.items() if getattr(loaded, name) != section]:
@@ -269,7 +270,7 @@ class Daemon:
         self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
 
     def _process(self) -> Process:
-        """Return what the process says of itself, for the pages."""
+        """Return the state of the process, for the endpoints."""
         return Process(
             started=self._started,
             config_loaded=self._config_loaded,
@@ -289,13 +290,13 @@ async def run(
 ) -> None:
     """Start the exporter, call `started`, and serve until SIGTERM or SIGINT.
 
-    It owns the process: this sets the handlers of signals and the tuning of threads.
+    It changes the whole process: the handlers of signals, the switch interval of threads, and garbage collection.
     """
     event_loop.tune()
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
-    # A reload that is asked for before the start has ended follows it.
+    # A SIGHUP before the end of the start causes a reload after it.
     asked = asyncio.Event()
     loop.add_signal_handler(signal.SIGHUP, asked.set)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

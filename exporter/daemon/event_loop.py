@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 LAG_EVERY_SECONDS = 1.0
 FROZEN_EVERY_SECONDS = 5.0
-# The longest wait of the event loop for another thread, at each of its steps; Python's default is 5 ms. With 0.5 ms, a
-# busy daemon spends a tenth of its processor time on changes of the thread.
+# The switch interval of threads: how long the event loop may have to wait for another thread at each of its steps.
+# Python's default is 5 ms. With 0.5 ms, a busy daemon spends a tenth of its processor time on switches.
 TURN_SECONDS = 0.002
-# New objects between two collections of the youngest generation. The results of polls wait about a second for the
-# ledger and the renderer. With Python's default of 700, they would all be examined during that time, which takes 5 % of
-# a poll's time.
+# New objects between two collections of the youngest generation. The results of polls live for about a second, until
+# the ledger and the renderer have used them. With Python's default of 700, all of them would be examined during that
+# time, which takes 5 % of a poll's time.
 YOUNG_OBJECTS = 20_000
-# A collection of the oldest generation, which contains all targets, stops every thread. Few long-lived objects here are
-# reference cycles, so it is collected a hundred times less often than by default.
+# A collection of the oldest generation, which contains all targets, stops every thread. Few long-lived objects of the
+# exporter are reference cycles, so that generation is collected a hundred times less often than by default.
 OLDEST_ROUNDS = 35
 
 

@@ -1,4 +1,4 @@
-"""The dependencies of the daemon on its machine, in one value that a simulation replaces."""
+"""What the daemon uses of its machine, in one value that a simulation replaces."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ class Server(Protocol):
         """The server's URL, without the route prefix."""
 
     def leave_room(self, outgoing: int) -> None:
-        """Leave room for this number of outgoing connections."""
+        """Reserve file descriptors for this number of outgoing connections."""
 
     async def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
         """Serve an application, and the answers that are ready."""
 
     async def reload(self) -> None:
-        """Take over changes of the server's own configuration."""
+        """Apply changes of the server's own configuration, such as its certificate."""
 
     async def stop(self) -> None:
         """Stop serving."""
@@ -43,8 +43,8 @@ class Machine(ClientMachine):
     """What the daemon uses of its machine: what its clients use, a file for the state, and a server.
 
     Attributes:
-        open_storage: returns the storage of a state that no other process shares.
-        listen: returns the server of the application, which has its address.
+        open_storage: creates the storage of a state that no other process shares.
+        listen: creates the server of the application, which listens on its address.
     """
 
     open_storage: OpenStorage = own_storage

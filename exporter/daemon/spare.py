@@ -1,4 +1,4 @@
-"""Finds out whether a spare could take a shard: whether a key of the configuration is accepted."""
+"""Finds out whether a spare could poll a shard: whether a platform accepts a key of the configuration."""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -11,7 +11,7 @@ AGAIN_SECONDS = 30.0
 
 
 async def prove(accounts: Callable[[], Mapping[str, Account]], sleep: Callable[[float], Awaitable[None]]) -> None:
-    """Call the platform of each account until one has accepted its key; at once if there are no accounts."""
+    """Call the platforms of the accounts until one has accepted its key; return at once without accounts."""
     while not await _is_accepted(accounts()):
         await sleep(AGAIN_SECONDS)
 
@@ -22,7 +22,7 @@ async def _is_accepted(accounts: Mapping[str, Account]) -> bool:
         try:
             await global_search.count(account.client.until(None), "")
         except Forbidden:
-            # The key was accepted; it may not search.
+            # The key was accepted, but it may not search.
             return True
         except PlatformError:
             continue

@@ -1,4 +1,4 @@
-"""The daemon's own work beside polls and scrapes: tasks that are stopped together, and rounds that are repeated."""
+"""The daemon's background tasks: they are cancelled together, and some of them repeat work in rounds."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -11,8 +11,8 @@ from exporter.clock import Clocks
 from exporter.log import logger
 from exporter.web.parts import Round
 
-# One round of work, which may await something.
-Work = Callable[[], Awaitable[object] | None]
+# Does one round of work; what it returns is awaited.
+DoRound = Callable[[], Awaitable[object] | None]
 Wait = Callable[[], Awaitable[object]]
 
 
@@ -24,7 +24,7 @@ class Tasks:
         clocks: the clocks.
 
     Attributes:
-        rounds: what is known of each kind of round, by its name.
+        rounds: name → when the last of these rounds has ended and succeeded.
     """
 
     def __init__(self, failures: Counter, clocks: Clocks) -> None:
@@ -46,19 +46,19 @@ class Tasks:
         if error is not None:
             self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
 
-    def repeat(self, name: str, seconds: float, work: Work, wait: Wait | None = None) -> None:
-        """Do work in rounds: a round that fails is logged when that begins and when it ends, and the next tries again.
+    def repeat(self, name: str, seconds: float, work: DoRound, wait: Wait | None = None) -> None:
+        """Do work in rounds, until `cancel`. If rounds fail, only the first failure and the next success are logged.
 
         Args:
             name: the name of the rounds.
-            seconds: the time between two rounds, or the longest time of a wait.
+            seconds: the time between two rounds, or the longest time that `wait` takes.
             work: does one round.
-            wait: waits for the next round; None waits for so many seconds.
+            wait: waits for the next round; None to wait for `seconds`.
         """
         self.rounds[name] = Round(seconds, self._clocks.monotonic())
         self.begin(name, self._repeated(name, work, wait or partial(asyncio.sleep, seconds)))
 
-    async def _repeated(self, name: str, work: Work, wait: Wait) -> None:
+    async def _repeated(self, name: str, work: DoRound, wait: Wait) -> None:
         failures, own, is_failing = self._failures.labels(name), self.rounds[name], False
         while True:
             await wait()

@@ -1,7 +1,7 @@
-"""All that polls, counts and renders for one shard. A reload replaces what differs in it; all else goes on."""
+"""The parts that poll, count and render for one shard. A reload replaces only what differs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import product
 
 from exporter.blocking import blocking
@@ -16,7 +16,7 @@ from exporter.daemon.tasks import Tasks
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import LONGEST_GAP, Renderer
-from exporter.exposition.store import HEALTH, Store
+from exporter.exposition.store import HEALTH, Status, Store
 from exporter.label_values import label_value
 from exporter.platform.operation import normalized_url
 from exporter.polling.failure_log import FailureLog
@@ -39,19 +39,19 @@ CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 60.0
 FAILURES_EVERY_SECONDS = 60.0
-# A target's name comes with its first poll, and can change with any poll.
+# A name becomes known with the first poll of its target, and may change with any poll.
 SHOWN_EVERY_SECONDS = 5.0
 
 
 class Work:
-    """What polls, counts and renders for a shard, or for none: a spare has no targets.
+    """The parts that poll, count and render for a shard, or for a spare, which has no targets.
 
     Args:
         settings: the first settings.
         shard: the shard that is polled.
         storage: stores the counters.
-        machine: what it takes from its machine.
-        process: returns what the pages show of the process.
+        machine: what the parts use of their machine.
+        process: returns the state of the process, for the endpoints.
 
     Attributes:
         shard: the shard that is polled.
@@ -136,7 +136,7 @@ class Work:
         self._take_in()
         await self.apply(settings, self.accounts.build(settings))
         if not settings.state.is_shared:
-            # Another shard counts them now, from its own first poll.
+            # Targets that belong to another shard now are counted there, from its first poll on.
             self.ledger.forget([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
         own = {} if shard.index is None else {(str(shard.index), str(shard.total)): 1}
         self._telemetry.show(self._telemetry.shard, own)
@@ -160,7 +160,7 @@ class Work:
         await self.accounts.close()
 
     def _take_in(self) -> None:
-        """Take in the names and lists of targets from rows of an earlier run, or of another exporter."""
+        """Take in the names and lists of targets that an earlier run or another exporter has stored."""
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
         self.registry.remember(names)
@@ -170,15 +170,15 @@ class Work:
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         """Apply settings, with the accounts that were built from them, and poll what is due.
 
-        What is equal to what was in force goes on. The series of accounts with another address are removed, and their
-        targets are polled at once.
+        Equal plans and accounts go on. The series of accounts with another address are removed, and their targets are
+        polled at once.
         """
         schedule, known = self.schedule, self.schedule.plans
         made = await blocking(self.renderer.thread, plans_of, settings)
         plans = {name: known[name] if known.get(name) == plan else plan for name, plan in made.items()}
         families = [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
         await blocking(self.renderer.thread, self.renderer.exposition.declare, families, settings.series.serves)
-        # Nothing else runs until the end of the change: a scrape or a page shows either the old or the new state.
+        # From here on nothing is awaited until all is changed: a scrape shows either the old or the new state.
         self._settings, former = settings, schedule.accounts
         moved = {
             name
@@ -193,19 +193,27 @@ class Work:
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_counters(families)
         schedule.use(plans, accounts)
-        for status in list(self.store.statuses.values()):
-            plan, target = plans.get(status.collector), self.registry.by_key.get(status.target.key, status.target)
+        for status in self._unwanted(moved):
+            self.store.remove(status.target, (status.collector,))
+        await self.poller.tick()
+        self.show()
+        await self.accounts.close_replaced(former)
+
+    def _unwanted(self, moved: Collection[str]) -> list[Status]:
+        """Return the statuses of targets that their collector does not poll any more, and of moved accounts."""
+        unwanted = []
+        for status in self.store.statuses.values():
+            plan = self.schedule.plans.get(status.collector)
+            target = self.registry.by_key.get(status.target.key, status.target)
             # An account whose discovery is off now is still a target, but not of each collector.
             is_polled = plan is not None and target.kind == plan.collector.polls
             is_unwanted = plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target)))
             if is_unwanted or target.client_name in moved:
-                self.store.remove(status.target, (status.collector,))
-        await self.poller.tick()
-        self.show()
-        await self.accounts.leave(former)
+                unwanted.append(status)
+        return unwanted
 
     def show(self) -> None:
-        """Serve which accounts are up, the numbers of targets, and what is known of them beside their polls."""
+        """Update the metrics of accounts, and those of targets that do not come from their polls."""
         telemetry, ups = self._telemetry, self.accounts.up()
         # Another shard reports an account that belongs to it.
         own = {(name,): up for name, up in ups.items() if self.registry.owns(TargetKey.of(name, "account", name))}
@@ -218,7 +226,7 @@ class Work:
         self._target_families.show(self._settings)
 
     def _show_states(self, accounts: Iterable[str]) -> None:
-        """Serve how many targets are in each state, fail for each reason, and have a total that does not match."""
+        """Update the numbers of targets by state, by reason of failure, and with a total that does not match."""
         telemetry, statuses = self._telemetry, list(all_targets(self.parts))
         states = Counter(dict.fromkeys(product(self.schedule.accounts, STATES), 0))
         states.update((one.target.client_name, state_of(one)) for one in statuses)
@@ -233,7 +241,7 @@ class Work:
         self._telemetry.show(self._telemetry.absent, await self._explainer.counts())
 
     def _save_lists(self) -> None:
-        """Store the lists of resources that have changed: they are served after a restart, too."""
+        """Store the lists of resources that have changed, so that they are known after a restart."""
         for place, packed in self.registry.pack_unsaved():
             self.ledger.keep(*place, packed)
 

@@ -1,8 +1,9 @@
 """The request budget of one account: a token bucket, a limit of calls in flight, and the pauses of its operations.
 
-An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation, and halves the rate, which rises
-again with each good answer. If two operations are paused at the same time, all calls of the account wait. A pause lasts
-as long as the platform asked; without `Retry-After`, it doubles from one second to a minute.
+An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. It also halves the rate, which
+rises again with each answer that does not ask to wait. If two operations are paused at the same time, all calls of the
+account wait. A pause lasts as long as the platform asked. Without `Retry-After`, the first pause lasts about a second,
+and each further one twice as long, up to a minute.
 """
 
 import asyncio
@@ -13,19 +14,22 @@ from dataclasses import dataclass
 from exporter.clock import Clocks
 from exporter.platform.errors import RateLimited
 
-# The longest pause of an operation. The answer may concern one resource alone, which waits for as long as was asked.
+# The longest pause of an operation, in seconds. If the platform asks for a longer one, only the target that was called
+# waits for so long, because the answer may concern that target alone.
 LONGEST_PAUSE = 300.0
-# The pauses after an answer that does not say how long to wait.
+# The shortest and the longest pause, in seconds, after an answer that does not say how long to wait.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
+# Calls that are late by at most this many seconds are made up for.
 BURST_SECONDS = 0.1
+# Of the rate, this share is granted at least, and each answer that does not ask to wait adds this share.
 LOWEST_FACTOR = 1 / 16
 RECOVERY_PER_ANSWER = 0.02
 
 
 @dataclass(slots=True)
 class _Pause:
-    """The pause of an operation: until when, on the monotonic clock, and the guess of its length in seconds."""
+    """The pause of an operation: its end, on the monotonic clock, and its length in seconds if that was guessed."""
 
     until: float = 0.0
     guess: float = 0.0
@@ -69,58 +73,60 @@ class RateLimiter:
 
     @property
     def effective_rate(self) -> float:
-        """The requests a second that are currently granted."""
+        """The requests a second that are granted now."""
         return self.rate * self._factor
 
     def pause(self, *operations: str) -> float:
-        """Return the seconds until these operations may be called, or the account; 0 without a pause."""
+        """Return the seconds until all of these operations may be called; 0 if neither they nor the account pause."""
         if not self._pauses:
             return 0.0
         ends = (self._pauses[name].until for name in operations if name in self._pauses)
         return max(0.0, max((self._paused_until, *ends)) - self._clock())
 
     async def acquire(self, operation: str, longest: float = math.inf) -> float:
-        """Wait until an operation may be called, and return how many seconds that took; `release` follows the call.
+        """Wait until an operation may be called, and return how many seconds that took. Call `release` after the call.
 
         Args:
             operation: the operation's name.
-            longest: the seconds that the call may wait for the end of a pause.
+            longest: the most seconds to wait for the end of a pause.
 
         Raises:
-            RateLimited: the pause is longer; `retry_after` is the rest of it.
+            RateLimited: the pause takes longer; `retry_after` is the rest of it, in seconds.
         """
         began = self._clock()
         while True:
-            if (left := self.pause(operation)) > 0:
-                if left > longest:
-                    message = (
-                        f"calls of {operation} are paused for another {left:.0f} s, after an answer that asked to wait"
-                    )
-                    raise RateLimited(message, retry_after=left)
-                await self._sleep(left)
-                continue
+            await self._wait_for_pause(operation, longest)
             await self._in_flight.acquire()
             try:
                 await self._take_token()
             except BaseException:
                 self._in_flight.release()
                 raise
-            if self.pause(operation) <= 0:
-                break
+            if not self.pause(operation):
+                return self._clock() - began
             # It was paused while the call waited for its turn.
             self._in_flight.release()
-        return self._clock() - began
+
+    async def _wait_for_pause(self, operation: str, longest: float) -> None:
+        """Wait for the end of an operation's pause; raises RateLimited if that takes longer than `longest` seconds."""
+        while (left := self.pause(operation)) > 0:
+            if left > longest:
+                message = (
+                    f"calls of {operation} are paused for another {left:.0f} s, after an answer that asked to wait"
+                )
+                raise RateLimited(message, retry_after=left)
+            await self._sleep(left)
 
     async def _take_token(self) -> None:
         """Wait for the next slot of the rate; calls get slots in the order of their arrival."""
-        # Only one call at a time waits for a slot. If several slots were assigned in advance, a stall of the process
-        # would put them all in the past, and their calls would be sent at once.
+        # Only one call at a time waits for a slot. If several calls had slots in advance, all of these slots would be
+        # past after a stall of the process, and the calls would be sent at once.
         async with self._turn:
             left = self._next_slot - self._clock()
             if left > 0:
                 await self._sleep(left)
-            # The next slot is counted from this slot and not from the time of waking, so that late waking loses no
-            # rate. Delays longer than the burst are not made up for.
+            # The next slot is counted from this slot and not from the time of waking, so that waking late does not
+            # lower the rate. Delays of more than `BURST_SECONDS` are not made up for.
             self._next_slot = max(self._next_slot, self._clock() - BURST_SECONDS) + 1.0 / self.effective_rate
 
     def release(self) -> None:
@@ -128,7 +134,7 @@ class RateLimiter:
         self._in_flight.release()
 
     def answered(self, operation: str) -> None:
-        """Take note of an answer that does not ask to wait, good or bad."""
+        """Raise the rate again, and forget a pause that has ended, after an answer that does not ask to wait."""
         self._factor = min(1.0, self._factor + RECOVERY_PER_ANSWER)
         if self._pauses and operation in self._pauses and not self.pause(operation):
             del self._pauses[operation]
@@ -138,7 +144,7 @@ class RateLimiter:
 
         Args:
             operation: the operation's name.
-            wait: the seconds of its `Retry-After`; None if it sent none. 0 is treated like none.
+            wait: the seconds of its `Retry-After`; None without one. 0 has the same effect as None.
         """
         now, pause = self._clock(), self._pauses.setdefault(operation, _Pause())
         if pause.until <= now:
