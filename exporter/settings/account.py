@@ -15,7 +15,6 @@ from exporter.validation.types import (
     LARGEST_ID,
     BaseUrl,
     Identifier,
-    Metavar,
     PatternField,
     Text,
     Timeout,
@@ -76,9 +75,7 @@ class DiscoveredSettings(Section):
 class DnsZonesSettings(DiscoveredSettings):
     """Which DNS zones are polled; their names are their domains."""
 
-    ids_file: Annotated[IdsFile | None, Metavar("FILE")] = Field(
-        default=None, description="A file of ids, one in each line; '#' starts a comment."
-    )
+    ids_file: IdsFile | None = Field(default=None, description="A file of ids, one in each line; '#' starts a comment.")
 
     def all_ids(self) -> tuple[int, ...]:
         """Return the configured ids, of the list and of the file when the settings were loaded, each once."""

@@ -14,7 +14,7 @@ from exporter.settings.flags import (
     variables,
 )
 from exporter.settings.flags import flags as every_flag
-from exporter.settings.model import Settings, with_single_items
+from exporter.settings.model import Settings
 from exporter.settings.removed import REMOVED
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion
 from exporter.validation.section import validated
@@ -50,23 +50,26 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
     """
     path = configuration_file(config, environ)
     file = MarkedFile() if path is None else read_marked(path)
-    data = with_single_items(file.data)
     present = {name: text for name, text in environ.items() if text.strip()}
     known = variables()
-    fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(data, path)}
+    fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(file.data, path)}
     given = _given(present, fallbacks | known) | _given(flags or {}, {flag.name: flag.path for flag in every_flag()})
-    faults = [*_unknown(present, known), *_of_several(data.get("accounts"), given)]
+    faults = [*_unknown(present, known), *_of_several(file.data.get("accounts"), given)]
     places = {**file.places, **{path: place for path, (_, place) in given.items()}}
     settable = {path: Place(name) for name, path in (known | DATABASE_VARIABLES).items()}
     file = replace(file, places=places, settable=settable)
-    # What is no section in the file is a fault of the file, which a flag or a variable does not hide.
-    above = {path: value for path, (value, _) in given.items() if isinstance(_found(data, path[:-1]), Mapping | None)}
-    return validated(file, lambda: Settings(_nested(above), file, **data), faults, REMOVED)
+    above = _sections(file.data, given)
+    return validated(file, lambda: Settings(above, file, **file.data), faults, REMOVED)
 
 
 def _found(data: object, path: KeyPath) -> object:
-    """Return what the file has at a path: None if it has nothing, and what is no section if that stands on the way."""
+    """Return what the file has at a path: None if it has nothing, and what is no section if that stands on the way.
+
+    The only item of a list is at the place 0; a list of several is no section.
+    """
     for step in path:
+        if isinstance(data, list) and len(data) <= 1:
+            data = dict(enumerate(data))
         if not isinstance(data, Mapping):
             break
         data = data.get(step)
@@ -102,7 +105,7 @@ def _unknown(present: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterat
 
 def _of_several(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
     """Yield a fault for each flag and variable of the only account, where the file has several."""
-    if not isinstance(accounts, list):
+    if not isinstance(accounts, list) or len(accounts) <= 1:
         return
     for path, (_, place) in given.items():
         if path[0] == "accounts":
@@ -110,12 +113,20 @@ def _of_several(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
             yield ConfigurationFault(message, place=place)
 
 
-def _nested(values: Mapping[KeyPath, object]) -> dict[Any, Any]:
-    """Return values by sections; the items of a list by their places."""
-    data: dict[Any, Any] = {}
-    for path, value in values.items():
-        section = data
-        for step in path[:-1]:
-            section = section.setdefault(step, {})
-        section[path[-1]] = value
-    return data
+def _sections(data: Data, given: Given) -> dict[Any, Any]:
+    """Return what flags and variables set, by sections; the only account of the file, and its only database, completed.
+
+    Where the file has something else than a section, its validation reports that, whatever else sets the value.
+    """
+    sections: dict[Any, Any] = {}
+    for path, (value, _) in given.items():
+        if isinstance(_found(data, path[:-1]), Mapping | None):
+            section = sections
+            for step in path[:-1]:
+                section = section.setdefault(step, {})
+            section[path[-1]] = value
+    for kind in sections.keys() & {"accounts", "databases"}:
+        item: Any = _found(data, (kind, 0)) or {}
+        completed = [{**item, **sections[kind][0]}]
+        sections[kind] = data[kind] if isinstance(data.get(kind), Mapping) else completed
+    return sections

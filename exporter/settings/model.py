@@ -2,9 +2,8 @@
 
 import socket
 from collections.abc import Iterator
-from typing import Annotated
 
-from pydantic import BeforeValidator, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from exporter.collectors.endpoints.endpoint import Endpoint
@@ -16,7 +15,6 @@ from exporter.settings.service import (
     CollectorsSettings,
     LogSettings,
     SeriesSettings,
-    ShardError,
     ShardSettings,
     StateSettings,
     WebSettings,
@@ -32,19 +30,6 @@ _LAYERS = "_layers"
 _NOTHING = "there is no account and no database; EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
 
 
-def with_single_items(data: Data) -> Data:
-    """Return the data of a file with the only account, and the only database, as a mapping from 0 to it.
-
-    So pydantic-settings merges the item with the values that flags and variables set; it does not merge lists.
-    """
-    lists = ((key, data.get(key)) for key in ("accounts", "databases"))
-    return data | {key: dict(enumerate(one)) for key, one in lists if isinstance(one, list) and len(one) <= 1}
-
-
-def _as_list(given: object) -> object:
-    return list(given.values()) if isinstance(given, dict) and set(given) <= {0} else given
-
-
 class Settings(BaseSettings, Section):
     """All settings; `load` reads them from flags, environment and file.
 
@@ -56,8 +41,8 @@ class Settings(BaseSettings, Section):
 
     model_config = SettingsConfigDict(validate_default=False)  # they are values already, and no texts
 
-    accounts: Annotated[tuple[AccountSettings, ...], BeforeValidator(_as_list)] = ()
-    databases: Annotated[tuple[DatabaseSettings, ...], BeforeValidator(_as_list)] = ()
+    accounts: tuple[AccountSettings, ...] = ()
+    databases: tuple[DatabaseSettings, ...] = ()
     endpoints: tuple[Endpoint, ...] = Field(default=(), max_length=5000)
     dashboard_url: OptionalUrl = Field(
         default=None, description="The address of Grafana, for links to the shipped dashboards from a target's page."
@@ -103,7 +88,7 @@ class Settings(BaseSettings, Section):
         yield from duplicates(queries, "name")
         try:
             self.own_shard()
-        except ShardError as error:
+        except ValueError as error:
             yield ("shard", "index"), str(error)
         accounts = {account.name for account in self.accounts}
         for place, threshold in enumerate(self.thresholds):
@@ -126,7 +111,7 @@ class Settings(BaseSettings, Section):
     def own_shard(self) -> Shard | None:
         """Return the shard set by the configuration or host name; None if the state database assigns it.
 
-        Raises ShardError for an index or a host name that cannot be used.
+        Raises ValueError for an index or a host name that cannot be used.
         """
         is_found = self.shard.index == "auto" and self.state.is_shared
         return None if is_found else self.shard.shard(socket.gethostname())

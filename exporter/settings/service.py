@@ -2,11 +2,21 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, UrlConstraints, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    UrlConstraints,
+    ValidationError,
+    create_model,
+)
 from pydantic_core import MultiHostUrl
 
 from exporter.collectors.catalogue import CATALOGUE
@@ -40,52 +50,46 @@ _NO_POSTGRESQL = (
 _ORDINAL = re.compile(r"[0-9]{1,6}\Z")
 
 
-class ShardError(Exception):
-    """The index, or the ordinal at the end of the host name, is not below the total."""
-
-
-class EndpointCollectorSettings(Section):
-    """Whether and how often a configured endpoint polls each of its targets."""
+class CollectorSettings(Section):
+    """Whether and how often a collector polls each of its targets."""
 
     enabled: bool = Field(default=True, description="Whether the collector runs.")
-    interval: OptionalInterval = Field(default=None, description="The interval; null for the endpoint's own.")
+    # Each collector has its own default in place of this one.
+    interval: Interval = Field(default=600.0, description="The interval between two polls of a target.")
     stale_after: OptionalInterval = Field(
         default=None,
         description="How long the last values of a failing target are served; null for three effective intervals.",
     )
 
 
-class CollectorSettings(EndpointCollectorSettings):
-    """Whether and how often a collector polls each of its targets."""
-
-    interval: Interval = Field(description="The interval between two polls of a target.")
-
-
-def _section(name: str, interval: float) -> Any:  # noqa: ANN401 - a field's declaration for pydantic
-    field = Field(default=interval, description=CollectorSettings.model_fields["interval"].description)
-    section: Any = create_model(name, __base__=CollectorSettings, interval=(Interval, field))
-    return section, section()
+def _with_interval(settings: CollectorSettings, own: float) -> CollectorSettings:
+    """Return settings of a collector with its own interval, unless they have one."""
+    return settings if "interval" in settings.model_fields_set else settings.model_copy(update={"interval": own})
 
 
 # The interval of each collector of the catalogue that has its own section.
 SECTIONS: Mapping[str, float] = {
     collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
-_FIELDS: Mapping[str, Any] = {name: _section(name, interval) for name, interval in SECTIONS.items()}
+_FIELDS: Mapping[str, Any] = {
+    name: (
+        Annotated[CollectorSettings, AfterValidator(partial(_with_interval, own=own))],
+        CollectorSettings(interval=own),
+    )
+    for name, own in SECTIONS.items()
+}
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
     """The settings of collectors by their names, and of configured endpoints by theirs."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, EndpointCollectorSettings | None]
+    __pydantic_extra__: dict[str, CollectorSettings | None]
 
     def of_endpoint(self, endpoint: Endpoint) -> CollectorSettings:
-        """Return the settings of an endpoint's collector; its default interval is that of the endpoint."""
-        given = (self.__pydantic_extra__ or {}).get(endpoint.name) or EndpointCollectorSettings()
-        return CollectorSettings.model_construct(
-            enabled=given.enabled, interval=given.interval or endpoint.interval, stale_after=given.stale_after
-        )
+        """Return the settings of an endpoint's collector."""
+        given = (self.__pydantic_extra__ or {}).get(endpoint.name) or CollectorSettings()
+        return _with_interval(given, endpoint.interval)
 
 
 class SeriesSettings(Section):
@@ -205,16 +209,16 @@ class ShardSettings(Section):
     total: int = Field(default=1, ge=1, le=_MOST_SHARDS, description="How many shards there are.")
 
     def shard(self, host_name: str) -> Shard:
-        """Return the shard of this process, where the state is not in a database; raises ShardError."""
+        """Return the shard of this process, where the state is not in a database; raises ValueError."""
         index, shown = self.index, f"found {self.index}"
         if index == "auto":
             found = _ORDINAL.search(host_name.partition(".")[0])
             if found is None:
-                raise ShardError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
+                raise ValueError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
             index = int(found.group())
             shown = f"host name '{host_name}' ends in {index}"
         if index >= self.total:
-            raise ShardError(f"{shown}, but shard.total is {self.total} (0 to {self.total - 1} are allowed)")
+            raise ValueError(f"{shown}, but shard.total is {self.total} (0 to {self.total - 1} are allowed)")
         return Shard(index, self.total)
 
 

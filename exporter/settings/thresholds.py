@@ -1,9 +1,9 @@
 """The section that gives single targets another threshold of an alert, and which alerts have one."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from exporter.validation.section import Section
 from exporter.validation.types import PatternField, Text
@@ -23,17 +23,10 @@ ALERTS: Mapping[str, str] = {
 }
 
 
-def parse_alert(value: str) -> str:
-    """Validate the name of an alert that has a threshold for single targets."""
-    if value not in ALERTS:
-        raise ValueError(f"expected an alert with a threshold for single targets: {', '.join(ALERTS)}")
-    return value
-
-
 class ThresholdSettings(Section):
     """A threshold of an alert for single targets; it replaces that of the rule."""
 
-    alert: Annotated[str, AfterValidator(parse_alert)] = Field(description="The alert.")
+    alert: Literal[*ALERTS] = Field(description="The alert.")  # type: ignore[valid-type] # the names are above
     match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
     value: float = Field(
         ge=0, allow_inf_nan=False, description="The threshold; if several entries match, the first applies."

@@ -15,49 +15,39 @@ from exporter.validation.types import Metavar
 _NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
 # Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
 _QUOTED = re.compile(r"""(["']).*\1""")
-_NO_HEADER = "a line break or another character that an HTTP header cannot carry"
 
 
-class SecretError(Exception):
+class SecretError(ValueError):
     """A secret cannot be used; the message names its file, if it has one, and never its content."""
 
 
 def read_secret(path: Path) -> SecretStr:
-    """Read the secret from a file, without white space around it; raises SecretError if it cannot be used."""
+    """Read the secret from a file; raises SecretError if it cannot be used."""
     try:
-        text = read_text(path).strip()
+        return _usable(SecretStr(read_text(path)))
     except OSError as error:
         raise SecretError(f"{path} {unreadable(error)}") from None
-    if problem := _problem(text):
-        raise SecretError(f"{path} {problem}")
-    return SecretStr(text)
-
-
-def _problem(text: str) -> str:
-    """Return why a text cannot be sent as a secret; empty if it can."""
-    if not text:
-        return "is empty"
-    if _NO_HEADER_VALUE.search(text):
-        return f"contains {_NO_HEADER}"
-    return "has quotes around the secret, which would be sent with it" if _QUOTED.fullmatch(text) else ""
+    except SecretError as error:
+        raise SecretError(f"{path} {error}") from None
 
 
 def _usable(secret: SecretStr) -> SecretStr:
-    """Validate a secret that is written in the configuration itself."""
+    """Return a secret without white space around it; raises SecretError if it cannot be sent."""
     text = secret.get_secret_value().strip()
-    if problem := _problem(text):
-        raise ValueError(problem)
+    if not text:
+        raise SecretError("is empty")
+    if _NO_HEADER_VALUE.search(text):
+        raise SecretError("contains a line break or another character that an HTTP header cannot carry")
+    if _QUOTED.fullmatch(text):
+        raise SecretError("has quotes around the secret, which would be sent with it")
     return SecretStr(text)
 
 
 def _usable_file(path: Path) -> Path:
     """Validate the name of a file, which must hold a usable secret. A secret in place of the name is not shown."""
     if not os.path.lexists(path):
-        raise ValueError("does not exist; the name is not shown, as it could be the secret itself")
-    try:
-        read_secret(path)
-    except SecretError as error:
-        raise ValueError(str(error)) from None
+        raise SecretError("does not exist; the name is not shown, as it could be the secret itself")
+    read_secret(path)
     return path
 
 
