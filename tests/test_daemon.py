@@ -222,6 +222,27 @@ async def test_a_signal_reloads_and_the_log_says_what_broke_that(configured: Con
         assert [line["work"] for line in logs if line["event"] == "background task failed"] == ["reload"]
 
 
+async def test_a_reload_whose_file_cannot_be_read_in_time_is_refused_and_the_next_one_works(
+    configured: ConfiguredSandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exporter.daemon.daemon.LOAD_SECONDS", 0.2)
+    hangs, answered = threading.Event(), threading.Event()
+
+    def load() -> Settings:
+        if hangs.is_set():
+            answered.wait()
+        return configured.load()
+
+    async with running_daemon(load) as (daemon, client):
+        hangs.set()
+        assert (await client.post("/-/reload")).text == "the configuration was not read within 0.2 s\n"
+        assert "edge_exporter_config_last_reload_successful 0.0\n" in (await client.get("/metrics")).text
+        hangs.clear()
+        answered.set()
+        monkeypatch.undo()
+        assert await daemon.reload() == ()
+
+
 async def test_a_reload_keeps_what_is_told_of_collectors_and_nothing_of_one_that_it_switches_off(
     configured: ConfiguredSandbox,
 ) -> None:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from exporter.counters.postgres_storage import PostgresStorage
 
 STOP_SECONDS = 4.5
+# A file system that hangs must not keep this process from taking a shard, which waits for the end of a reload.
+LOAD_SECONDS = 30.0
 # How often a spare looks for a free shard, at most.
 SEEK_SECONDS = 3.0
 
@@ -228,14 +230,15 @@ class Daemon:
         """
         async with self._reloading:
             try:
-                loaded = await blocking(self._configuration, self.load)
-                running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
-                # Sections that need a restart keep their running values, on which the budgets of shards depend.
-                settings = loaded.model_copy(update=running)
-                accounts = self.work.accounts.build(settings)
-                # The last step that can fail: if any file is wrong, nothing changes, not even the web configuration.
-                if loaded.web.config_file == self.settings.web.config_file:
-                    await self.server.reload()
+                async with asyncio.timeout(LOAD_SECONDS):
+                    loaded = await blocking(self._configuration, self.load)
+                    running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
+                    # Sections that need a restart keep their running values, on which the budgets of shards depend.
+                    settings = loaded.model_copy(update=running)
+                    accounts = self.work.accounts.build(settings)
+                    # The last step that can fail: if any file is wrong, nothing changes, not even for the web.
+                    if loaded.web.config_file == self.settings.web.config_file:
+                        await self.server.reload()
                 if fixed := [name for name, section in running.items() if getattr(loaded, name) != section]:
                     self._log.warning("restart needed: changed settings are not applied", sections=fixed)
                 await self.work.apply(settings, accounts)
@@ -246,6 +249,8 @@ class Daemon:
                 self._log.info("configuration loaded")
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
+            except TimeoutError:
+                self._refuse([f"the configuration was not read within {LOAD_SECONDS:g} s"])
             except BaseException:
                 self.telemetry.reload_successful.set(0)
                 raise
