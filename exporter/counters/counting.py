@@ -1,6 +1,6 @@
-"""Counts the families of a target: its series and the answer of a poll in, its series afterwards out.
+"""Counts the families of a target: returns the state of its series after a poll, from their state before it.
 
-This, `days.py` and `months.py` are plain arithmetic on values. The ledger keeps the state of the series.
+This module, `days.py` and `months.py` only calculate; the ledger keeps the state.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -188,17 +188,11 @@ def _advance(
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:
-    """Return the counters to serve after a poll: those whose label values its answer has, and the families too."""
+    """Return the counters to serve after a poll: those of the label values of its answer that have a series."""
     counters = []
     for count in counts:
-        family = families.get(count.info.name)
-        if family is None:
-            continue
-        samples = tuple(
-            Sample(count.labels + labels, family.series[labels].value)
-            for labels, _ in count.sources
-            if labels in family.series
-        )
-        if samples:
-            counters.append(Family(count.info, samples))
+        series = families[count.info.name].series if count.info.name in families else {}
+        values = [(labels, series[labels].value) for labels, _ in count.sources if labels in series]
+        if values:
+            counters.append(Family(count.info, tuple(Sample(count.labels + labels, value) for labels, value in values)))
     return tuple(counters)

@@ -1,1 +1,1 @@
-"""Builds objects from the settings: what is polled, the clients of accounts, and the storage of the state."""
+"""Builds objects from the settings: the plans of collectors, the selections of targets, clients, and the storage."""

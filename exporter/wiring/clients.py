@@ -21,6 +21,7 @@ from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.wiring.key_file import KeyFile
 
+# The part of an attempt's time limit that connecting may take.
 CONNECT_SHARE = 0.5
 
 
@@ -48,7 +49,7 @@ class Access:
 def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Access:
     """Return how an account or a database is called.
 
-    So many processes share the budget of an account; only one polls a database.
+    An account's budget is divided by the number of shards. A database's is not, because one shard polls the database.
     """
     if isinstance(settings, DatabaseSettings):
         url, scheme, key, shards = settings.url, "bearer", settings.auth_token_file or settings.auth_token, 1

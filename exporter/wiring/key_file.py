@@ -1,4 +1,4 @@
-"""Reads a key file again while it is used, on an executor, because the file system may hang."""
+"""Reads a key from a file, again and again, on an executor, because the file system may hang."""
 
 import asyncio
 import math
@@ -10,7 +10,7 @@ from exporter.blocking import blocking
 from exporter.platform.errors import CredentialError
 from exporter.validation.secrets import SecretError, read_secret
 
-# A changed key is found at most this many seconds later.
+# The seconds between two readings of the file.
 CHECK_SECONDS = 0.2
 # A call waits at most this many seconds for the file, and then uses the key that was read last.
 PATIENCE = 1.0
@@ -34,19 +34,21 @@ class KeyFile:
         self._reading: asyncio.Task[None] | None = None
 
     def __call__(self) -> str:
-        """Return the key that was read last, and look at the file if that was some time ago; raises CredentialError."""
-        self._read()  # also while no call is made, because the platform refused the key
+        """Return the key that was read last; raises CredentialError if the file could not be read."""
+        # While a refused key prevents all calls, only this starts a reading, which may find another key.
+        self._read()
         if self._problem:
             raise CredentialError(f"the key cannot be read: {self._problem}")
         return self._key
 
     async def refresh(self) -> None:
-        """Read the file if that was some time ago; while its file system hangs, wait for at most `PATIENCE` seconds."""
+        """Read the file if `CHECK_SECONDS` have passed, and wait for it, at most `PATIENCE` seconds."""
         self._read()
         if self._reading is not None and self._monotonic() - self._began <= PATIENCE:
             await asyncio.wait({self._reading}, timeout=PATIENCE)
 
     def _read(self) -> None:
+        """Start to read the file, unless that was done in the last `CHECK_SECONDS`, or still goes on."""
         if self._reading is None and self._monotonic() - self._began >= CHECK_SECONDS:
             self._began = self._monotonic()
             self._reading = asyncio.create_task(self._take(), name="key file")
@@ -58,5 +60,5 @@ class KeyFile:
         except SecretError as error:
             self._problem = str(error)
         except RuntimeError:
-            pass  # no thread can be started now; the next look tries again
+            pass  # No thread can be started now. The next reading tries again.
         self._reading = None

@@ -11,19 +11,19 @@ from exporter.settings.model import Settings
 
 
 def plans_of(settings: Settings) -> dict[str, Plan]:
-    """Return the enabled collectors with their intervals; those of which no family is served are left out."""
+    """Return the plans of the enabled collectors, by name, without collectors of which no family is served."""
     own, found = settings.collector_settings(), dict[str, Plan]()
     declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints_of(settings)}
     declared["database"] = settings.databases
     for collector in collectors_of(settings):
         section, is_list = own[collector.section], isinstance(collector, EndpointListCollector)
-        # Discovery also finds targets.
+        # Collectors that discover targets are needed for them, too.
         is_useful = collector.discovers or any(settings.series.serves(info.name) for info in collector.families)
         if section.enabled and is_useful:
             # A list of an endpoint's targets is read at most as often as discovery runs.
             interval = max(section.interval, own["discovery"].interval) if is_list else section.interval
-            of = declared.get(collector.section)
-            found[collector.name] = Plan(collector, interval, section.stale_after, of)
+            declaration = declared.get(collector.section)
+            found[collector.name] = Plan(collector, interval, section.stale_after, declaration)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Creates the selections of targets from the settings: those that they name, and the kinds that are discovered."""
+"""Creates the selections of targets from the settings."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,12 +11,12 @@ from exporter.wiring.plans import queries_of
 
 
 def addresses_of(settings: Settings) -> dict[str, str]:
-    """Return the base addresses of the accounts, by account."""
+    """Return account → the base address of its platform."""
     return {account.name: account.base_url for account in settings.accounts}
 
 
 def selections_of(settings: Settings) -> Iterator[Selection]:
-    """Return the targets that the settings name, and the kinds that are discovered."""
+    """Return a selection for each account and kind: the targets that the settings name, and which are discovered."""
     for number, account in enumerate(settings.accounts):
         yield from _account_selections(account, number)
         for place, endpoint in enumerate(settings.endpoints):
@@ -31,7 +31,7 @@ def selections_of(settings: Settings) -> Iterator[Selection]:
 
 
 def _account_selections(account: AccountSettings, number: int) -> Iterator[Selection]:
-    """Return the targets that an account's settings name, and the kinds that are discovered."""
+    """Return a selection for each kind of target that the settings of an account can select."""
     name, own = account.name, ("accounts", number)
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
 
@@ -73,7 +73,7 @@ def _account_selections(account: AccountSettings, number: int) -> Iterator[Selec
 
 
 def _watched(account: AccountSettings) -> tuple[str, ...]:
-    """Return the lists of an account that are requested, as discovery and the list of shield zones name them."""
+    """Return the names of the lists that are requested for an account, by discovery and for shield zones."""
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     # A shield zone has the name of its pull zone, which a search gives.
     is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from exporter.counters.postgres_storage import PostgresStorage
 
 
-# See `own_storage`.
+# A function with the arguments and the result of `own_storage`.
 OpenStorage = Callable[[StateSettings, Clocks, Callable[[float], None], Executor], Storage]
 
 
@@ -29,8 +29,14 @@ def own_storage(
 ) -> Storage:
     """Create the storage of a process that shares its state with no other: a file, or its memory.
 
-    `set_aside` is called when a damaged file was renamed; `executor`, of one thread, makes the calls to the file.
-    Raises ConfigurationError if the file's name is relative to a directory that was removed.
+    Args:
+        state: the settings of the state.
+        clocks: the clocks.
+        set_aside: called with unix seconds when a damaged file was renamed.
+        executor: an executor of one thread, for the calls to the file.
+
+    Raises:
+        ConfigurationError: the file's name is relative to a directory that was removed.
     """
     if state.path is None:
         return MemoryStorage()
@@ -69,7 +75,7 @@ async def stored_rows(state: StateSettings, collectors: Collection[str]) -> dict
 
 
 def problem_of(settings: Settings) -> str:
-    """Return why the state database cannot be used; empty if it can, or if the state is not in a database."""
+    """Return why the state database cannot be used; empty if it can be used, or if the state is not in a database."""
     if not settings.state.is_shared:
         return ""
     try:

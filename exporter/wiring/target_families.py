@@ -1,4 +1,4 @@
-"""Serves what the settings say of targets: their labels, thresholds of alerts, and monthly budgets of scripts."""
+"""Serves what the settings define for targets: labels, thresholds of alerts, and monthly budgets of scripts."""
 
 from dataclasses import dataclass, field, replace
 
@@ -11,25 +11,25 @@ from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 
-# In place of a collector's name, for families that no poll gives.
+# Stands for a collector's name, for families that come from the configuration and not from a poll.
 _CONFIGURATION = "configuration"
-# More at once would delay the event loop; the next round serves the rest.
+# The most targets of one round, because more would delay the event loop; the next round serves the rest.
 _AT_ONCE = 1000
 
 
 @dataclass(slots=True, eq=False)
 class TargetFamilies:
-    """Serves what the settings say of the targets that this process polls, by their present names."""
+    """Serves what the settings define for the targets that this process polls, by the targets' latest names."""
 
     registry: Registry
     store: Store
     telemetry: Telemetry
     _settings: Settings | None = None
-    # The targets whose labels and thresholds are served, as they were then; None: to be served again.
+    # The targets whose labels and thresholds are served, with the names that they had then; None to serve them again.
     _served: dict[TargetKey, Target | None] = field(default_factory=dict)
 
     def show(self, settings: Settings) -> None:
-        """Serve what is new, and end what is gone; one round."""
+        """Serve the families of new and renamed targets, and remove those of targets that are not polled any more."""
         if settings is not self._settings:
             self._settings = settings
             self._served = dict.fromkeys(self._served, None)
@@ -49,21 +49,21 @@ class TargetFamilies:
         self.store.change(PollKey(key, _CONFIGURATION), families, (TARGET_LABELS.name, ALERT_THRESHOLD.name))
 
     def _show_budgets(self, settings: Settings) -> None:
-        """Serve the budget of each script that is polled here, and which configured budgets belong to no such script.
+        """Serve the budgets of the polled scripts, and which configured budgets match none of them.
 
-        A shard does not see the scripts of others: a budget has no script if that is so in all shards.
+        A shard does not know the scripts of other shards: a budget matches no script if it matches none in any shard.
         """
         served, unmatched = dict[tuple[str, str, str], float](), dict[tuple[str, str], bool]()
         for account in settings.accounts:
             budgets, matched = account.scripts.monthly_budget_dollars, set[str]()
             scripts = self.registry.polled(account.name, "script").values()
             for script in scripts:
-                # The name is the last one: it has priority over the id.
+                # If both the id and the name have a budget, that of the name is served, because it is set last.
                 for word in (script.id, script.name):
                     if word in budgets:
                         matched.add(word)
                         served[account.name, script.id, script.name] = budgets[word]
-            # Only where all scripts are known: listed completely, or each named by the configuration.
+            # Only if all scripts and their names are known.
             if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
                 unmatched |= {(account.name, word): word not in matched for word in budgets}
         self.telemetry.show(self.telemetry.script_budget, served)
@@ -71,7 +71,7 @@ class TargetFamilies:
 
 
 def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
-    """Return the families of a target of an account, by its present name; of several settings the first counts."""
+    """Return labels and thresholds of a target as families. If several settings match its name, the first is used."""
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:
         return ()
@@ -79,8 +79,8 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
     for given in (*(one.labels for one in account.target_labels if one.match.search(target.name)), account.labels):
         labels = {**given, **labels}
     for one in settings.thresholds:
-        is_meant = one.account in (None, target.account) and ALERTS[one.alert] in ("", target.kind)
-        if is_meant and one.match.search(target.name):
+        is_for_target = one.account in (None, target.account) and ALERTS[one.alert] in ("", target.kind)
+        if is_for_target and one.match.search(target.name):
             thresholds.setdefault(one.alert, one.value)
     name, label = label_value(target.account), label_value(target.key.label)
     families = []
