@@ -54,6 +54,8 @@ def _template(info: FamilyInfo) -> Callable[..., str]:
 
 
 _number: Callable[[float], str] = floatToGoString
+# The client library writes numbers from this one on in another form than Python.
+_LONG_NUMBER = 1e6
 
 
 def render(family: Family) -> bytes:
@@ -70,7 +72,8 @@ def render(family: Family) -> bytes:
         text = "".join(values)
         if '"' in text or "\\" in text or "\n" in text:
             values = tuple(it.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"") for it in values)
-        lines.append(line(*values, _number(value)))
+        number = repr(float(value)) if 0.0 <= value < _LONG_NUMBER else _number(value)
+        lines.append(line(*values, number))
     return "".join(lines).encode()
 
 
