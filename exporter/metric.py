@@ -98,7 +98,7 @@ class Metric(Generic[T_contra]):
             source that the ledger reads, or a mapping of label values to sources, or None.
         labels: the names of the metric's own labels, which come after the target's labels.
         declared: for counters, identifies what is counted, as `Count.declared` describes. For a built-in counter it is
-            a number; raise it when the metric counts something else than before. Empty for gauges.
+            a number; raise it when the metric counts something else than before. Empty for a gauge with `counted`.
     """
 
     name: str

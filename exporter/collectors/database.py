@@ -187,7 +187,7 @@ class QueryCollector(Collector):
             await self._refuse_unless_reading(context, one)
             answer = await sql_over_http.execute(context.caller, [query.sql], query.max_rows)
         except Forbidden as error:
-            raise Forbidden(f"the token may not run this query: {error}", status=error.status) from None
+            raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None
         rows = answer.value[0]
         if isinstance(rows, StatementError):
             raise rows

@@ -82,11 +82,11 @@ def command(
         charts = _with_charts(settings, polled)
         parsed = _parsed(labels, {label for one in charts for info in counters(one) for label in info.labels})
         if output.exists():
-            raise click.UsageError(f"{output} is there already: remove it, or name another --output")
+            raise click.UsageError(f"{output} already exists: remove it, or choose another --output")
         span, past, failures = asyncio.run(_read(settings, polled, charts, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
-        complain("\n".join([*faults, f"nothing is written: the counters began before {span}, or there are none"]))
+        complain("\n".join([*faults, f"nothing is written: there are no counters, or they began before {span}"]))
     try:
         samples = write(output, past, parsed, STEPS[step])
     except OSError as error:
@@ -114,7 +114,7 @@ def _parsed(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
     for text in labels:
         match = _LABEL.fullmatch(text)
         if match is None or match[1] in taken | found.keys():
-            raise click.UsageError(f"--label: found {text!r}, expected NAME=VALUE with a name that the series have not")
+            raise click.UsageError(f"--label: found {text!r}, expected NAME=VALUE with a new name")
         found[match[1]] = match[2]
     return found
 

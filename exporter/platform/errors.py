@@ -24,9 +24,9 @@ class PlatformError(Exception):
     Attributes:
         reason: the word for the class in metrics and logs.
         retryable: whether another attempt of a read may succeed.
-        status: the HTTP status; 0 without one.
-        error_key: the platform's key for the error, if it sent one.
-        retry_after: the seconds of the platform's `Retry-After`, if it sent one.
+        status: the HTTP status; 0 if no answer came.
+        error_key: the platform's key for the error; empty if it sent none.
+        retry_after: the seconds that the platform asked to wait; None if it did not ask.
     """
 
     reason: ClassVar[str] = "error"

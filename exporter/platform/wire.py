@@ -60,7 +60,7 @@ class Wire(BaseModel):
         return False
 
     def is_missing(self) -> bool:
-        """Return whether the answer has no payload."""
+        """Return whether the answer has no payload: none of the documented fields."""
         return not self.model_fields_set
 
 
@@ -82,14 +82,15 @@ def _with_zone(moment: datetime) -> datetime | None:
     return aware if aware.year > 1 else None
 
 
-def _no_boolean(value: object) -> object:
+def _refuse_boolean(value: object) -> object:
+    """Refuse a boolean, which pydantic would accept as 0 or 1."""
     if isinstance(value, bool):
         raise PydanticCustomError("int_type", "Input should be a valid integer")
     return value
 
 
 # An integer of the interface document: at most 64 bits, so that later conversions cannot overflow.
-Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_no_boolean)]
+Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_refuse_boolean)]
 Integer = Int64 | None
 
 

@@ -74,7 +74,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arg
     [
         ("budget:", "budgte:", 2, "budgte: unknown key; did you mean 'budget'?"),
         ("name: main", "name: main, dns_zones: {discover: false}, shield_zones: {discover: false}", 1,
-         "nothing is written: the counters began before "),
+         "nothing is written: there are no counters, or they began before "),
         (keys.API_KEY, "wrong", 1, "not read: main: the list of resources is incomplete: the platform answered 401"),
         ("state.db", "config.yml", 1, "config.yml cannot be read: file is not a database"),
         ("state: {path", "state: {path: null} #", 0, ""),
@@ -103,7 +103,7 @@ def test_databases_have_no_history(config: Path) -> None:
 def test_a_file_that_is_there_is_not_overwritten(config: Path) -> None:
     (config.parent / "history.om").write_text("mine")
     ended = backfill(config)
-    assert (ended.code, "is there already" in ended.err) == (2, True)
+    assert (ended.code, "already exists" in ended.err) == (2, True)
     assert (config.parent / "history.om").read_text() == "mine"
     output = config / "history.om"
     ended = backfill(config, "--output", str(output))

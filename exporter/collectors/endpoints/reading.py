@@ -69,7 +69,8 @@ def _labelled(
         return None
     branches, entries = expression.branches() or {}, _pairs(found)
     if len(entries) > MOST_SAMPLES:
-        raise ExpressionError(f"{len(entries)} values of the label {declared.label}, expected at most {MOST_SAMPLES}")
+        label = declared.label
+        raise ExpressionError(f"found {len(entries)} values of the label {label}, expected at most {MOST_SAMPLES}")
     made: dict[str, T] = {}
     for key, one in entries.items():
         value = None if _is_missing(one, branches.get(key), document) else read(one)
@@ -89,16 +90,16 @@ def _pairs(found: object) -> Mapping[str, object]:
     if isinstance(found, dict):
         return {str(key): value for key, value in found.items()}
     if not isinstance(found, list):
-        raise ExpressionError(f"{_kind(found)}, expected an object such as {{a: A, b: B}}, or a list of pairs")
+        raise ExpressionError(f"found {_kind(found)}, expected an object such as {{a: A, b: B}}, or a list of pairs")
     pairs: dict[str, object] = {}
     for item in found:
         if not isinstance(item, list) or len(item) != _PAIR:
-            raise ExpressionError(f"{_kind(item)} in a list, expected pairs such as [Name, Count]")
+            raise ExpressionError(f"found {_kind(item)} in a list, expected pairs such as [Name, Count]")
         if item[0] is None:
             continue
         key = _text(item[0])
         if key in pairs:
-            raise ExpressionError(f"the label value {key[:60]!r} twice")
+            raise ExpressionError(f"found the label value {key[:60]!r} twice")
         pairs[key] = item[1]
     return pairs
 
@@ -111,7 +112,7 @@ def _number(found: object, scale: float) -> float | None:
         value = finite(found)
         return None if value is None else value * scale
     hint = "; a number in quotes takes to_number(…)" if isinstance(found, str) else ""
-    raise ExpressionError(f"{_kind(found)}, expected a number{hint}")
+    raise ExpressionError(f"found {_kind(found)}, expected a number{hint}")
 
 
 def _timestamp(found: object, scale: float) -> float | None:
@@ -124,13 +125,13 @@ def _timestamp(found: object, scale: float) -> float | None:
         # It looks like a date: a leap second, or the 30th of February.
         if DATE.match(found):
             return None
-        raise ExpressionError("a text that is not a date, expected a date or unix seconds") from None
+        raise ExpressionError("found a text that is not a date, expected a date or unix seconds") from None
 
 
 def _count(found: object, scale: float) -> float | None:
     """Return a number, scaled; a boolean is not a count."""
     if isinstance(found, bool):
-        raise ExpressionError("a boolean, expected a number")
+        raise ExpressionError("found a boolean, expected a number")
     return _number(found, scale)
 
 
@@ -152,11 +153,11 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
     elif isinstance(found, list):
         entries = [item for item in found if isinstance(item, list) and len(item) == _PAIR]
         if len(entries) < len(found):
-            raise ExpressionError("a list, expected an object of days, or a list of pairs such as [Date, Count]")
+            raise ExpressionError("found a list, expected an object of days, or a list of pairs such as [Date, Count]")
     else:
-        raise ExpressionError(f"{_kind(found)}, expected an object of days")
+        raise ExpressionError(f"found {_kind(found)}, expected an object of days")
     if len(entries) > MOST_SAMPLES:
-        raise ExpressionError(f"{len(entries)} buckets, expected at most {MOST_SAMPLES}")
+        raise ExpressionError(f"found {len(entries)} days, expected at most {MOST_SAMPLES}")
     chart: dict[str, float | None] = {}
     for key, item in entries:
         value, day = as_count(_count(item, scale)), str(key)
@@ -178,7 +179,7 @@ def _text(found: object) -> str:
         return "true" if found else "false"
     if isinstance(found, str | int | float):
         return str(integral(found))
-    raise ExpressionError(f"{_kind(found)}, expected a text or a number for a label")
+    raise ExpressionError(f"found {_kind(found)}, expected a text or a number for a label")
 
 
 def _kind(found: object) -> str:

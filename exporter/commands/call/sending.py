@@ -108,8 +108,8 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
     found: list[Callee] = [one for one in known if name in (None, one.name)]
     if len(found) != 1:
         names = ", ".join(one.name for one in known)
-        choice = f"{names}; --{what} selects one {what} of it" if names else f"no {what}"
-        complain(f"the configuration has {choice}", MISUSE)
+        choice = f"has {names}; --{what} selects one of them" if names else f"has no {what}"
+        complain(f"the configuration {choice}", MISUSE)
     return found[0]
 
 
@@ -122,7 +122,7 @@ async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]
         if not statements:
             answer = await caller.call(request)
             if answer.value is None:
-                raise errors.NotFound("the platform answered 404: it has none, or there is no such id", status=404)
+                raise errors.NotFound("the platform answered 404: it has no data, or there is no such id", status=404)
             return json.loads(answer.raw.decode("utf-8", "replace")), [], key
         outcomes = (await sql_over_http.execute(caller, statements, writes=request.operation.writes)).value
     failed = [

@@ -40,7 +40,7 @@ SEARCH = Operation(
     help="Finds the account's resources by text.",
     answer=TypeAdapter(SearchResponse),
     parameters=(
-        Parameter("search", "query", "string", "What to look for.", required=False),
+        Parameter("search", "query", "string", "Text to search for.", required=False),
         Parameter("from", "query", "integer", "How many results to skip.", required=False),
         Parameter("size", "query", "integer", "Results per page.", required=False),
     ),

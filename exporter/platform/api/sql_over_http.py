@@ -198,7 +198,7 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
         elif result.error is not None:
             outcomes.append(StatementError(result.error.message or "SQL error", error_key=result.error.code or ""))
         else:
-            raise WrongShape("a result of the pipeline is neither ok nor an error", status=200)
+            raise WrongShape("a result of the database is neither ok nor an error", status=200)
     return outcomes
 
 
@@ -212,8 +212,8 @@ def _rows(result: Mapping[str, Any], most: int | None) -> Rows:
         parsed = validated(_RESULT.validate_python, result, set())
         rows = tuple(map(read_row, parsed.rows))
     except ValueError:
-        raise WrongShape("a result of the pipeline has another shape than documented", status=200) from None
+        raise WrongShape("a result of the database has another shape than documented", status=200) from None
     columns = tuple(column.name or "" for column in parsed.cols)
     if any(len(row) != len(columns) for row in rows):
-        raise WrongShape("a row of the pipeline has more or fewer values than there are columns", status=200)
+        raise WrongShape("a row of the database has more or fewer values than there are columns", status=200)
     return Rows(columns, rows, is_cut)

@@ -191,7 +191,7 @@ class Client:
                 raise failure
         if status == _PARTIAL:
             raise errors.BadAnswer(
-                "the platform answered 206 with a part of a body, which was not asked for", status=206
+                "the platform answered 206 with a part of the body, although all of it was requested", status=206
             )
         moment = self.platform_time.now() if date is None else self.platform_time.read(date)
         value: Any = None
@@ -340,7 +340,7 @@ _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
     (httpx.ConnectTimeout, errors.ConnectTimeout, "no connection within the time limit"),
     (httpx.ConnectError, errors.Refused, "nothing accepts connections at the address"),
     (httpx.NetworkError, errors.Reset, "the connection ended before the answer did"),
-    (HeadTooLarge, errors.BodyTooLarge, "the answer has a header over 8190 bytes, or over 128 headers"),
+    (HeadTooLarge, errors.BodyTooLarge, "the answer has more than 128 headers, or a header of more than 8,190 bytes"),
     (httpx.DecodingError, errors.NotJson, "the body cannot be decoded"),
     (httpx.RemoteProtocolError, errors.NotHttp, "the answer is not HTTP"),
     (httpx.HTTPError, errors.TransportError, "the call failed"),

@@ -57,7 +57,7 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
 
 
 def _too_large(most_bytes: int, response: httpx.Response) -> errors.BodyTooLarge:
-    return errors.BodyTooLarge(f"the body is over {most_bytes} bytes", status=response.status_code)
+    return errors.BodyTooLarge(f"the body has more than {most_bytes} bytes", status=response.status_code)
 
 
 @lru_cache(maxsize=64)

@@ -117,7 +117,7 @@ async def test_the_documented_answers_without_pages_may_be_four_times_as_long() 
         longest, too_long = body.ljust(4 * PAGE_LIMIT), body.ljust(4 * PAGE_LIMIT + 1)
         async with answered(Reply(200, longest), Reply(200, too_long)) as (kit, _):
             assert len((await kit.calls.call(request)).raw) == 4 * PAGE_LIMIT
-            with pytest.raises(BodyTooLarge, match="over 16777216 bytes"):
+            with pytest.raises(BodyTooLarge, match="more than 16777216 bytes"):
                 await kit.calls.call(request)
 
 
