@@ -47,7 +47,7 @@ async def explain(parts: Parts, query: QueryParams) -> Json:
 async def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
     """Return why families, and targets by their labels or names, have no series; of all if none are given.
 
-    `others` is what there is to say of each named target without absences. A spare says of all that it is one.
+    `others` has an answer for each named target without absences; of a spare, why it polls nothing.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
     if spare := parts.process().spare:

@@ -1,6 +1,6 @@
 """Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from urllib.parse import quote
 
@@ -110,21 +110,23 @@ class _Endpoints:
     async def discovery(self, request: Request) -> Response:
         """`/sd/{kind}`."""
         found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
-        # An account's name may have any letters, and a header has none beyond ASCII.
-        headers = {INCOMPLETE: quote(",".join(unknown), safe=",")} if unknown else None
-        return _json(found, headers)
+        answer = _json(found)
+        if unknown:
+            # An account's name may have any letters, and a header has none beyond ASCII.
+            answer.headers[INCOMPLETE] = quote(",".join(unknown), safe=",")
+        return answer
 
-    async def api_status(self, _request: Request) -> Response:
-        """`/api/v1/status`."""
-        return _json(status_of(self._parts()))
-
-    async def api_targets(self, request: Request) -> Response:
-        """`/api/v1/targets`."""
-        return _json(find_targets(self._parts(), request.query_params))
-
-    async def api_explain(self, request: Request) -> Response:
-        """`/api/v1/explain`."""
-        return _json(await explain(self._parts(), request.query_params))
+    async def json(self, request: Request) -> Response:
+        """`/api/v1/status`, `/api/v1/targets` and `/api/v1/explain`: the content of the pages."""
+        parts, query = self._parts(), request.query_params
+        match request.path_params["name"]:
+            case "status":
+                return _json(status_of(parts))
+            case "targets":
+                return _json(find_targets(parts, query))
+            case "explain":
+                return _json(await explain(parts, query))
+        raise HTTPException(404)
 
     async def static(self, request: Request) -> Response:
         """`/static/…`: the pages' style sheet, script and icon."""
@@ -137,8 +139,8 @@ class _Endpoints:
         return HTMLResponse(render(template, readable({"version": self._parts().version, **values})))
 
 
-def _json(value: object, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(encode(value), headers=headers, media_type="application/json")
+def _json(value: object) -> Response:
+    return Response(encode(value), media_type="application/json")
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
@@ -149,15 +151,13 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 
 
 def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str = "/") -> Application:
-    """Build the application that serves all endpoints below a prefix; each request reads the parts of its time."""
+    """Build the application that serves all endpoints below a prefix; each request reads the parts that run then."""
     endpoints = _Endpoints(parts, reload)
     routes: list[BaseRoute] = [
         Route("/-/healthy", endpoints.healthy),
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
-        Route("/api/v1/status", endpoints.api_status),
-        Route("/api/v1/targets", endpoints.api_targets),
-        Route("/api/v1/explain", endpoints.api_explain),
+        Route("/api/v1/{name}", endpoints.json),
         Route("/target/{kind}/{id:path}", endpoints.target),
         Route("/explain", endpoints.explanation),
         Route("/sd/{kind}", endpoints.discovery),

@@ -1,4 +1,4 @@
-"""What the endpoints read: the running parts, and what the daemon, which is above this package, says of the process."""
+"""What the endpoints read: the running parts of the exporter, and the state of its process."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -20,8 +20,8 @@ class Round:
 
     Attributes:
         seconds: the longest usual time between the ends of two rounds.
-        ended: when one last ended, well or badly, on the monotonic clock; at first when the first one was awaited.
-        succeeded: when one last succeeded, in unix seconds; None if none has.
+        ended: when the last round ended, with or without an error, on the monotonic clock; at first the start.
+        succeeded: when a round last succeeded, in unix seconds; None if none has.
     """
 
     seconds: float
@@ -31,14 +31,14 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What the process says of itself at the time of a request; times are unix seconds.
+    """The state of the process at the time of a request; the daemon returns it. Times are unix seconds.
 
     Attributes:
         config_loaded: when the configuration in force was loaded.
-        config_faults: the faults of a later one that was refused.
+        config_faults: the faults of a later configuration, which was refused; empty if none was.
         set_aside: when damaged state was last found in this run; None if that never happened.
         spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
-        unproven: which answer is missing since the start, of the state database or of a platform; empty if none is.
+        unproven: which first answer is still missing, of the state database or of a platform; empty if none is.
         was_ready: set when `/-/ready` answers for the first time that the process is ready; that stays its answer.
         account_up: account → whether it answers; without databases.
         rounds: what is known of each kind of round, by its name.

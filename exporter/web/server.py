@@ -18,7 +18,9 @@ RESERVED_FILES = 96
 
 
 class WebServer:
-    """Serves the exporter's endpoints. It binds the address at once, so that a second daemon does nothing.
+    """Serves the exporter's endpoints.
+
+    It binds the address when it is made, so that a second daemon fails before it does anything.
 
     Args:
         host: the address to listen on; empty for every address of the machine.
@@ -105,10 +107,11 @@ class WebServer:
 
 def _report(config: WebConfig) -> None:
     """Log the keys of a web configuration that have no effect."""
-    keys = []
-    if config.rate_limit:
-        keys.append("rate_limit")
-    if config.tls_server_config is not None and config.tls_server_config.curve_preferences:
-        keys.append("tls_server_config.curve_preferences")
-    for key in keys:
-        logger().warning("a key of the web configuration has no effect", key=key)
+    tls = config.tls_server_config
+    ignored = {
+        "rate_limit": config.rate_limit,
+        "tls_server_config.curve_preferences": tls is not None and tls.curve_preferences,
+    }
+    for key, is_set in ignored.items():
+        if is_set:
+            logger().warning("a key of the web configuration has no effect", key=key)

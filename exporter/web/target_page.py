@@ -1,6 +1,5 @@
 """`/target/{kind}/{id}`: all that is known of one target, also of one that left the platform."""
 
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -55,6 +54,7 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
         raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(known)}")
     account = chosen[0]
     key, name = known[account]
+    shown = label_value(key.account)
     exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
     explained = await absences(parts, (), [key.label])
     grafana = parts.process().dashboard_url
@@ -62,28 +62,19 @@ async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParam
         "now": parts.clocks.wall(),
         "account": account,
         "target": key.label,
+        "id": key.id,
         "name": name,
         "removed": gone[account].at if account in gone else None,
         "results": [target_values(parts, one) for one in named if one.target.key == key],
-        "values": list(_values(exposed, key.account, {key.id, name})),
+        "values": [
+            {"name": sample.name, "help": family.documentation, "labels": sample.labels, "value": sample.value}
+            for family in text_string_to_metric_families(exposed.decode())
+            for sample in family.samples
+            if family.name not in _HEALTH and sample.labels.get("account", shown) == shown
+        ],
         "absences": [one for one in explained["absences"] if one["account"] == account],
         "dashboard": _dashboard(grafana, key) if grafana else "",
     }
-
-
-def _values(exposed: bytes, account: str, said: set[str]) -> Iterator[Json]:
-    """Yield the values of a target that are served, without the labels that identify the target."""
-    shown = label_value(account)
-    for family in text_string_to_metric_families(exposed.decode()):
-        for sample in family.samples:
-            if family.name not in _HEALTH and sample.labels.get("account", shown) == shown:
-                labels = {name: own for name, own in sample.labels.items() if name != "account" and own not in said}
-                yield {
-                    "name": sample.name,
-                    "help": family.documentation,
-                    "labels": labels,
-                    "value": sample.value,
-                }
 
 
 def _dashboard(grafana: str, key: TargetKey) -> str:

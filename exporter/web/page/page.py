@@ -1,20 +1,80 @@
-"""Renders the HTML pages from templates; they work without their script."""
+"""Renders the HTML pages from templates, and has the filters by which these write figures, durations and texts."""
 
 import platform as python_platform
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from markupsafe import Markup
+
 from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
 from exporter.validation.types import format_duration
-from exporter.web.page.wording import compact, figure, lapse, plain, plural, untrusted
 from exporter.web.targets import LONGEST_SEARCH
 from exporter.web.url_fields import Json
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+_MINUTE = 60.0
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+# Each unit is used from 1.5 of it on, so that two digits are always precise enough.
+_UNITS = ((1.5 * _DAY, _DAY, "d"), (1.5 * _HOUR, _HOUR, "h"), (1.5 * _MINUTE, _MINUTE, "min"))
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+# So many seconds and more are written without tenths.
+_BRIEF = 10
+_LONGEST = 300
+_UNSEEN = "\N{REPLACEMENT CHARACTER}"
+_AFTER_A_PART = re.compile(r"(?<=[./:_])(?=[^./:_])")
+
+
+def lapse(seconds: float) -> str:
+    """Write a duration in its largest sensible unit: `4 ms`, `0.8 s`, `12 s`, `3 min`, `2 h`, `5 d`."""
+    for least, unit, symbol in _UNITS:
+        if seconds >= least:
+            return f"{seconds / unit:.0f} {symbol}"
+    if seconds >= _BRIEF or seconds == int(seconds):
+        return f"{seconds:.0f} s"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+
+
+def compact(number: float) -> str:
+    """Write a number briefly: `980`, `12.3k`, `4.6M`."""
+    for size, prefix in _PREFIXES:
+        if number >= size:
+            return f"{number / size:.1f}{prefix}"
+    return f"{number:.0f}"
+
+
+def figure(number: float) -> str:
+    """Write a number as it is, with separated thousands: `1,234`, `0.25`."""
+    return f"{number:,.15g}"
+
+
+def plural(number: int, noun: str) -> str:
+    """Write a count with its noun: `1 target`, `65 targets`."""
+    return f"{figure(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def plain(value: str) -> str:
+    """Shorten a text from the platform, and replace characters that are not displayed, or change the direction of text.
+
+    White space becomes a space, other such characters `U+FFFD`.
+    """
+    shown = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
+    return "".join(char if char.isprintable() else " " if char.isspace() else _UNSEEN for char in shown)
+
+
+def untrusted(value: str) -> Markup:
+    """Isolate a text from the platform: its writing direction does not affect the text around it.
+
+    A line may end after a part of a name or an id, such as `dns_zone/`.
+    """
+    pieces = _AFTER_A_PART.split(plain(value))
+    return Markup("<bdi>{}</bdi>").format(Markup("<wbr>").join(pieces))
 
 
 def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> str:

@@ -16,7 +16,7 @@ from exporter.metric import Family, Sample
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
-from exporter.web.page.wording import plain, untrusted
+from exporter.web.page.page import plain, untrusted
 from exporter.web.parts import Round
 from tests.exporter_parts import START
 from tests.golden import assert_golden

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from exporter.explain.cause import moment
-from exporter.web.page.wording import compact, figure, lapse, plural
+from exporter.web.page.page import compact, figure, lapse, plural
 
 WRITTEN: Mapping[Callable[[Any], str], Mapping[float, str]] = {
     lapse: {
