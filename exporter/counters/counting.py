@@ -30,8 +30,8 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
             or the day after the newest one that a dropped series had counted.
         series: label values → the state of their series.
         absent: label values of series that the last answer did not contain → since when, in unix seconds.
-        is_bounded: whether there were once more label values than places. A series that begins later begins at 0,
-            because it may be one of them.
+        is_bounded: whether there were once more label values than the family may have series. A series that begins
+            later begins at 0, because it may be one that was left out.
         shapes: the values of `DayBuckets.is_whole` in the last answer that had days; empty before the first one.
     """
 
@@ -47,7 +47,7 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
         return digest == self.digest and (shapes == self.shapes or not shapes or not self.shapes)
 
     def after_answer(self, shown: Collection[LabelValues], wall: float, retention: float) -> "CountedFamily":
-        """Return the family with the absent series noted, and without those that were absent for the retention.
+        """Return the family with its absent series recorded, without those that were absent for the retention.
 
         Args:
             shown: the label values in the answer.
@@ -82,8 +82,8 @@ class Counted(NamedTuple):
 
     Attributes:
         families: what was counted.
-        corrections: family → how many of its days or months fell, where any did; their counters do not.
-        left_out: family → how many label values of the answer have no place, where any have none.
+        corrections: family → how many of its days or months fell, if any did; the counters do not fall.
+        left_out: family → how many label values of the answer were left out because of the limit, if any were.
         restarted: the families that count something else than before, and began again at 0.
     """
 
@@ -124,14 +124,10 @@ def count_poll(
             if before is not None:
                 counted.restarted.append(name)
         shown[name] = sources
-        if len(family.series.keys() | sources.keys()) > limit:
-            places = _places(family, sources, limit)
-            sources = {labels: source for labels, source in sources.items() if labels in places}
-            if len(sources) < len(shown[name]):
-                counted.left_out[name] = len(shown[name]) - len(sources)
-            kept = {labels: series for labels, series in family.series.items() if labels in places}
-            family = replace(family, series=kept, is_bounded=True)
-        counted.families[name], corrections = _advance(family, sources, poll, since, _oldest(shown[name]))
+        family, placed = _within_limit(family, sources, limit)
+        if len(placed) < len(sources):
+            counted.left_out[name] = len(sources) - len(placed)
+        counted.families[name], corrections = _advance(family, placed, poll, since, _oldest(sources))
         if corrections:
             counted.corrections[name] = corrections
     for name, family in counted.families.items():
@@ -140,17 +136,22 @@ def count_poll(
 
 
 def _is_readable(source: Source) -> bool:
-    """Return whether a source may be counted: of days, each value is checked when it is counted."""
+    """Return whether a source can be counted; the values of days are checked later, one by one."""
     return isinstance(source, DayBuckets) or is_count(source.value)
 
 
-def _places(family: CountedFamily, sources: Sources, limit: int) -> frozenset[LabelValues]:
-    """Return the label values that have a place in a family of at most `limit` series.
+def _within_limit(family: CountedFamily, sources: Sources, limit: int) -> tuple[CountedFamily, Sources]:
+    """Return a family and the sources of an answer, without the label values for which there is no place.
 
-    Series keep their places, the oldest first, whether they are in the answer or not; then the largest new ones follow.
+    Series keep their places, the oldest first, whether they are in the answer or not. The largest new ones follow.
     """
+    if len(family.series.keys() | sources.keys()) <= limit:
+        return family, sources
     largest_first = sorted(sources, key=lambda labels: (-_size(sources[labels]), labels))
-    return frozenset([*dict.fromkeys((*family.series, *largest_first))][:limit])
+    placed = frozenset([*dict.fromkeys((*family.series, *largest_first))][:limit])
+    series = {labels: series for labels, series in family.series.items() if labels in placed}
+    placed_sources = {labels: source for labels, source in sources.items() if labels in placed}
+    return replace(family, series=series, is_bounded=True), placed_sources
 
 
 def _size(source: Source) -> float:

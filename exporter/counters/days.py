@@ -40,10 +40,10 @@ class PollTime:
 class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     """A counter over the days of a sliding window.
 
-    Days are numbered from the day of the first sight, which is 0: small numbers take one byte in the row. A day's
-    baseline is the part of its value that is not counted: 0 for days after the first sight, the whole value for days
-    before it. Only other baselines are stored. A day is closed when it is so old that no window shows it any more: its
-    values are removed, and what was counted of it stays in `closed`.
+    The first sight is the first poll whose answer contained the family. Days are numbered from its day, which is 0:
+    small numbers take one byte in the row. A day's baseline is the part of its value that is not counted: 0 for days
+    after the first sight, the whole value for days before it. Only other baselines are stored. A day is closed when it
+    is so old that no window shows it any more: its values are removed, and what was counted of it stays in `closed`.
 
     Attributes:
         first_day: the ordinal of the platform's UTC day at the first sight.

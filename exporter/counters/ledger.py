@@ -51,7 +51,7 @@ class Counters(NamedTuple):
 
     Attributes:
         families: its counters as they were last committed.
-        left_out: family → how many label values of the answer have no series, because the family has its most series.
+        left_out: family → how many label values of the answer have no series, because of `max_label_values`.
         corrections: family → how many of its days or months fell in the answer; the counters do not fall.
     """
 
@@ -179,13 +179,13 @@ class Ledger:
         shown = counted.families if self._rows.get(entry.key) is row else self._committed(entry.key)
         return Counters(served(shown, entry.counts), counted.left_out, counted.corrections)
 
-    def keep(self, account: str, kind: str, packed: bytes) -> None:
+    def store_list(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
         key, row = list_row(account, kind, packed)
         self._unsaved[key] = row
         self._asked.set()
 
-    def forget(self, keys: Iterable[PollKey]) -> None:
+    def delete(self, keys: Iterable[PollKey]) -> None:
         """Delete these rows with the next commit, unless it writes a poll of their target."""
         for key in keys:
             self._unsaved.setdefault(key, None)

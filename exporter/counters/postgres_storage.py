@@ -108,7 +108,9 @@ class PostgresStorage(Storage):
         return None
 
     async def is_open(self) -> bool:
-        """Return whether the session that read the shard's rows lasts; sometimes the server is asked, which keeps it.
+        """Return whether the session that has read the shard's rows lasts.
+
+        If the server has not been asked for most of a pulse, it is asked now, so that it does not end the session.
 
         Raises:
             StorageError: the database cannot be used now.
@@ -184,6 +186,7 @@ class PostgresStorage(Storage):
             self._session = None
 
     def _own(self) -> dict[str, object]:
+        """Return the values of statements that name this shard."""
         return {"installation": self._installation, "index": self.index, "total": self._total}
 
     def _certain_session(self) -> Session | None:

@@ -43,7 +43,7 @@ def to_columns(rows: Mapping[PollKey, StateRow | None]) -> list[Columns]:
 
 def from_columns(found: Iterable[Sequence[Any]]) -> dict[PollKey, StateRow]:
     """Return the rows that were read."""
-    # Thousands of rows share their first three texts.
+    # The first three texts are interned, because thousands of rows share them.
     return {
         PollKey.of(intern(collector), intern(account), intern(kind), target_id): StateRow(name, success, data)
         for collector, account, kind, target_id, name, success, data in found

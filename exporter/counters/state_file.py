@@ -25,10 +25,10 @@ BUSY_SECONDS = 2.0
 _READING_SECONDS = 10.0
 # Files that SQLite keeps next to the database: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
-# After these errors the connection stays open. On a full disk, closing it would remove the journal, and with that space
-# one more commit would succeed before the next one fails.
+# Errors after which the connection stays open. On a full disk, closing it would remove the journal: one more commit
+# would find room, and the next one would fail again.
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
-# After these errors the content of the file is wrong.
+# Errors that mean that the content of the file is damaged.
 _DAMAGES = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -78,6 +78,8 @@ class FileStorage(Storage):
         await blocking(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
+    # The methods from here on run on the thread.
+
     def _is_open(self) -> bool:
         return self._database is not None and not self._is_lost()
 
@@ -124,7 +126,7 @@ class FileStorage(Storage):
             self._database = None
 
     def _unusable(self, error: Exception) -> StorageError:
-        # The user's id is named because the usual cause is a file or a volume of another user.
+        # The error names the user's id, because the usual cause is a file or a volume of another user.
         reason = getattr(error, "strerror", None) or error
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 

@@ -137,7 +137,7 @@ class Work:
         await self.apply(settings, self.accounts.build(settings))
         if not settings.state.is_shared:
             # Targets that belong to another shard now are counted there, from its first poll on.
-            self.ledger.forget([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
+            self.ledger.delete([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
         own = {} if shard.index is None else {(str(shard.index), str(shard.total)): 1}
         self._telemetry.show(self._telemetry.shard, own)
         self.poller.start()
@@ -243,14 +243,14 @@ class Work:
     def _save_lists(self) -> None:
         """Store the lists of resources that have changed, so that they are known after a restart."""
         for place, packed in self.registry.pack_unsaved():
-            self.ledger.keep(*place, packed)
+            self.ledger.store_list(*place, packed)
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""
         limit = self._clocks.wall() - self._settings.state.retention
         polled = self.schedule.polled()
         rows = list(self.ledger.remembered().items())
-        self.ledger.forget([key for key, row in rows if row.success < limit and key not in polled])
+        self.ledger.delete([key for key, row in rows if row.success < limit and key not in polled])
 
     def _remembered(self, collector: str, target: Target) -> float:
         row = self.ledger.remembered().get(PollKey(target.key, collector))

@@ -132,13 +132,13 @@ def test_a_file_that_another_connection_locks_stands_until_it_lets_go(path: Path
 
 def test_a_file_that_is_locked_at_the_start_is_read_when_it_is_free(path: Path) -> None:
     with LedgerDriver(path) as driver:
-        driver.ledger.keep("main", "dns_zone", b"an old list")
+        driver.ledger.store_list("main", "dns_zone", b"an old list")
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("PRAGMA locking_mode=EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
     with LedgerDriver(path) as driver:
-        driver.ledger.keep("main", "dns_zone", b"the new list")
+        driver.ledger.store_list("main", "dns_zone", b"the new list")
         assert [driver.poll(count) for count in (50, 55)] == [None, None]
         other.close()
         assert driver.poll(60) == 20

@@ -88,11 +88,11 @@ def test_an_entry_that_cannot_be_counted_fails_its_own_poll_alone(path: Path) ->
 def test_a_row_that_is_forgotten_begins_anew_and_is_gone_after_a_restart(path: Path) -> None:
     with LedgerDriver(path) as driver:
         driver.poll(40)
-        driver.ledger.forget([key_of("102"), key_of("never seen")])
+        driver.ledger.delete([key_of("102"), key_of("never seen")])
         driver.settle()
         assert key_of("102") not in driver.ledger.remembered()
         assert driver.poll(50) == 0
-        driver.ledger.forget([key_of("102")])
+        driver.ledger.delete([key_of("102")])
     with LedgerDriver(path) as driver:
         assert key_of("102") not in driver.ledger.remembered()
 
@@ -100,7 +100,7 @@ def test_a_row_that_is_forgotten_begins_anew_and_is_gone_after_a_restart(path: P
 def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None:
     with LedgerDriver(path, linger=0.3) as driver:
         driver.poll(40)
-        driver.ledger.forget([key_of("102")])
+        driver.ledger.delete([key_of("102")])
         assert driver.poll(45) == 5
         assert driver.poll(46) == 6
 
