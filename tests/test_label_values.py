@@ -2,6 +2,7 @@ import pytest
 
 from exporter.label_values import label_value, limit_label_values
 from exporter.metric import Family, FamilyInfo, Kind, Sample
+from tests.exporter_parts import exporter_parts
 
 PARTS = FamilyInfo("edge_parts", "Parts.", Kind.GAUGE, "", ("thing_id", "part"), own=1)
 # The number of its series has another bound.
@@ -14,6 +15,23 @@ def test_a_gauge_keeps_the_label_values_that_are_first_by_name() -> None:
     assert [sample.values[-1] for sample in parts.samples] == ["a", "b"]
     assert (rows, left_out) == (families[1], {PARTS.name: 1})
     assert limit_label_values(families, 3) == (tuple(families), {})
+
+
+async def test_series_beyond_the_bound_are_counted_while_their_target_is_served() -> None:
+    off, body = {"discover": False}, '{"TotalQueriesServed": 6, "QueriesByTypeChart": {"1": 1, "2": 2, "5": 3}}'
+    zone = {"dns_zones": {**off, "ids": [101]}, "scripts": off, "shield_zones": off}
+    answer = {"kind": "status", "path": "/dnszone/101/statistics", "status": 200, "body": body}
+    series = {"max_label_values": 1, "deny": ["edge_dns_record_scan_.*", "edge_dns_routed_.*", "edge_shield_.*"]}
+    async with exporter_parts(account=zone, more={"series": series}, fault=answer) as parts:
+        await parts.settle()
+        for served, left_out in ((1, {("edge_dns_window_record_queries",): 2.0}), (0, {})):
+            parts.daemon.work.show()
+            await parts.renderer.render()
+            assert len(parts.samples("edge_dns_window_record_queries")) == served
+            assert parts.samples("edge_exporter_series_dropped") == left_out
+            parts.faults.clear()
+            parts.faults.add({**answer, "status": 404})
+            await parts.turn(600)
 
 
 @pytest.mark.parametrize(

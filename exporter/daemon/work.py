@@ -226,7 +226,7 @@ class Work:
         self._target_families.show(self._settings)
 
     def _show_states(self, accounts: Iterable[str]) -> None:
-        """Update the numbers of targets by state, by reason of failure, and with a total that does not match."""
+        """Update the numbers of targets by state and by what is wrong with them, and of series that are left out."""
         telemetry, statuses = self._telemetry, list(all_targets(self.parts))
         states = Counter(dict.fromkeys(product(self.schedule.accounts, STATES), 0))
         states.update((one.target.client_name, state_of(one)) for one in statuses)
@@ -236,6 +236,12 @@ class Work:
         mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
         mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.families)
         telemetry.show(telemetry.mismatched, mismatched)
+        dropped = Counter[str]()
+        for one in statuses:
+            if one.families:
+                dropped.update(one.left_out)
+        serves = self._settings.series.serves
+        telemetry.show(telemetry.dropped, {(name,): number for name, number in dropped.items() if serves(name)})
 
     async def _show_absent(self) -> None:
         self._telemetry.show(self._telemetry.absent, await self._explainer.counts())

@@ -78,11 +78,10 @@ class Exposition:
 
     Attributes:
         own: the program's own metrics, without `_created` samples.
-        admits: returns whether a family is exposed, as `declare` was given it last.
     """
 
     own: Collector
-    admits: Callable[[str], bool] = lambda _: True
+    _admits: Callable[[str], bool] = lambda _: True
     _blocks: dict[str, _Block] = field(default_factory=dict)
 
     def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool]) -> None:
@@ -92,7 +91,7 @@ class Exposition:
             families: the families of all targets. One that is new is exposed for each target from its next poll on.
             admits: returns whether a family is exposed (the configuration's allow and deny lists).
         """
-        self.admits = admits
+        self._admits = admits
         blocks: dict[str, _Block] = {}
         for info in families:
             if not admits(info.name):
@@ -113,7 +112,7 @@ class Exposition:
     def build(self) -> Generation:
         """Join all chunks into a generation; only segments that changed are joined and compressed again."""
         self._join()
-        own, bodies = own_families(self.own, self.admits), {}
+        own, bodies = own_families(self.own, self._admits), {}
         for form in Format:
             parts = []
             for block in self._blocks.values():
@@ -134,7 +133,7 @@ class Exposition:
                     pieces += (block.headers[form].plain(), *chunks)
         # The program's own metrics belong to no collector and no target.
         if not wanted.collectors and not wanted.targets:
-            pieces.append(encode(own_families(self.own, self.admits, wanted.names), form))
+            pieces.append(encode(own_families(self.own, self._admits, wanted.names), form))
         return b"".join((*pieces, END[form]))
 
     def _join(self) -> None:

@@ -91,9 +91,6 @@ class Renderer:
         self.telemetry.render.set(self._rendering + now - began)
         self._rendering = 0.0
         self.telemetry.series.set(self.current.series)
-        left_out = self.store.left_out().items()
-        dropped = {(family,): count for family, count in left_out if self.exposition.admits(family)}
-        self.telemetry.show(self.telemetry.dropped, dropped)
 
     def is_alive(self) -> bool:
         """Return whether a generation was built recently."""

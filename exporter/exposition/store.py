@@ -6,7 +6,6 @@ families of its last successful poll wait here until the next generation takes w
 
 import asyncio
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -172,14 +171,6 @@ class Store:
         changed.update(dict.fromkeys(former))
         changed.update((family.info.name, family) for family in families)
         self.has_changed.set()
-
-    def left_out(self) -> Mapping[str, int]:
-        """Return for each family how many series of all targets are left out now, because of too many label values."""
-        total: Counter[str] = Counter()
-        for status in self.statuses.values():
-            if status.left_out and status.families:
-                total.update(status.left_out)
-        return total
 
     def _ensure_status(self, collector: str, target: Target) -> Status:
         """Create the status of a target if it has none, and return it with the target as it is now."""
