@@ -24,7 +24,8 @@ LARGEST_ID = 2**63 - 1
 # Control characters, and the surrogates by which Python represents bytes of a variable that are not UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
-_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+# Prometheus reserves labels that start with two underscores.
+_LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 # Without an '@', so that no parser takes a part of a user and a password for the host.
 _URL = re.compile(
     r"(?P<scheme>[a-z]+)://"
@@ -112,19 +113,15 @@ def _http_url(example: str) -> AfterValidator:
 def parse_text(value: str) -> str:
     """Validate text of one line and return it without white space around it."""
     text = value.strip()
-    if not text:
-        raise ValueError("is empty; expected text")
-    if _CONTROL.search(text):
-        raise ValueError("contains a line break or another control character; expected text of one line")
+    if not text or _CONTROL.search(text):
+        raise ValueError("expected one line of text without control characters")
     return text
 
 
 def parse_label_name(value: str) -> str:
     """Validate the name of a label."""
     if not _LABEL_NAME.fullmatch(value):
-        raise ValueError("expected a label name of letters, digits and '_' that does not start with a digit")
-    if value.startswith("__"):
-        raise ValueError(f"'{value}' starts with '__', which Prometheus reserves")
+        raise ValueError("expected a label name of letters, digits and '_' that starts with neither a digit nor '__'")
     return value
 
 
