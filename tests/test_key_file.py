@@ -31,10 +31,11 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     assert key() == "another"
     path.write_text("a third\n")
     clock.now += CHECK_SECONDS
-    await until(lambda: key() == "a third", "a use looks at the file, too")
+    key.look()
+    await until(lambda: key() == "a third", "what is read beside the calls")
     path.write_text("a fourth\n")
     clock.now += CHECK_SECONDS
-    assert await Credential("access_key", key, key.refresh).header() == ("a fourth", "AccessKey", "a fourth")
+    assert await Credential("access_key", key, key.look, key.refresh).header() == ("a fourth", "AccessKey", "a fourth")
     path.unlink()
     clock.now += CHECK_SECONDS
     await key.refresh()

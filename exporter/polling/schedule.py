@@ -268,6 +268,9 @@ class Schedule:
 
     def _apply_new_keys(self) -> None:
         """Poll all targets of an account at once if its key was refused and another key is there now."""
+        for account in self.accounts.values():
+            if account.client.credential.is_refused():
+                account.client.credential.look()
         renewed = [name for name, account in self.accounts.items() if account.client.credential.is_replaced()]
         for name in renewed:
             self.accounts[name].client.credential.refused = None

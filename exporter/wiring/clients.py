@@ -105,7 +105,7 @@ def client_of(
     clocks, url, seconds = machine.clocks, access.base_url, access.timeout * CONNECT_SHARE
     if isinstance(access.key, Path):
         file = KeyFile(access.key, clocks.monotonic, machine.executors("key file"))
-        credential = Credential(access.scheme, file, file.refresh)
+        credential = Credential(access.scheme, file, file.look, file.refresh)
     else:
         secret = access.key.get_secret_value()
         credential = Credential(access.scheme, lambda: secret)

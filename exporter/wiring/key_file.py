@@ -35,25 +35,23 @@ class KeyFile:
 
     def __call__(self) -> str:
         """Return the key that was read last; raises CredentialError if the file could not be read."""
-        # While a refused key prevents all calls, only this starts a reading, which may find another key.
-        self._read()
         if self._problem:
             raise CredentialError(f"the key cannot be read: {self._problem}")
         return self._key
 
     async def refresh(self) -> None:
         """Read the file if `CHECK_SECONDS` have passed, and wait for it, at most `PATIENCE` seconds."""
-        self._read()
+        self.look()
         if self._reading is not None and self._monotonic() - self._began <= PATIENCE:
             await asyncio.wait({self._reading}, timeout=PATIENCE)
 
-    def _read(self) -> None:
+    def look(self) -> None:
         """Start to read the file, unless that was done in the last `CHECK_SECONDS`, or still goes on."""
         if self._reading is None and self._monotonic() - self._began >= CHECK_SECONDS:
             self._began = self._monotonic()
-            self._reading = asyncio.create_task(self._take(), name="key file")
+            self._reading = asyncio.create_task(self._read(), name="key file")
 
-    async def _take(self) -> None:
+    async def _read(self) -> None:
         try:
             secret = await blocking(self._executor, read_secret, self._path)
             self._key, self._problem = secret.get_secret_value(), ""

@@ -11,20 +11,27 @@ class Credential:
     Args:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
         read: returns the key or token; called for each request, so that a rotated one is used at once.
-        refresh: awaited before `read`, if finding out whether the key was rotated may take time.
+        look: begins to find out whether the key was rotated, if that may take time.
+        refresh: finds it out; awaited before `read`.
 
     Attributes:
+        look: called while a refused key prevents all calls, which would find another key.
         refused: the key or token, if the platform refused it at its last use or a header cannot contain it; empty if
             it could not be read; None if it was accepted or never used.
     """
 
-    __slots__ = ("_read", "_refresh", "_scheme", "refused")
+    __slots__ = ("_read", "_refresh", "_scheme", "look", "refused")
 
     def __init__(
-        self, scheme: str, read: Callable[[], str], refresh: Callable[[], Awaitable[None]] | None = None
+        self,
+        scheme: str,
+        read: Callable[[], str],
+        look: Callable[[], None] = lambda: None,
+        refresh: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._scheme = scheme
         self._read = read
+        self.look = look
         self._refresh = refresh
         self.refused: str | None = None
 
