@@ -52,12 +52,12 @@ class Poller:
         self._scheduler = ticks.scheduler(self.clocks.monotonic)
 
     def start(self) -> None:
-        """Begin to tick: once a second, the polls that are due begin."""
+        """Start ticking: once a second, the polls that are due begin."""
         self._scheduler.add_job(self.tick, ticks.Every(TICK_SECONDS))
         self._scheduler.start()
 
     async def stop(self) -> None:
-        """Stop to tick, and cancel the running polls."""
+        """Stop ticking, and cancel the running polls."""
         if self._scheduler.running:
             self._scheduler.remove_all_jobs()
             # A tick that the scheduler has submitted must begin before it can be cancelled.
@@ -81,6 +81,7 @@ class Poller:
             poll.task.add_done_callback(partial(self._ended, poll))
 
     def _ended(self, poll: RunningPoll, _task: "asyncio.Task[None]") -> None:
+        """Record the end of a poll, and begin the polls that may run in its place."""
         # Not in `poll` itself, because a task that is cancelled before it begins runs none of its lines.
         self.schedule.ended(poll)
         self._begin(poll.target.client_name)
@@ -96,9 +97,9 @@ class Poller:
             self.schedule.answered(poll)
             self._begin(poll.target.client_name)
         seconds = self.clocks.monotonic() - began
-        self._note(poll, polled, seconds)
+        self._record(poll, polled, seconds)
         now = polled.date or self.clocks.utc()
-        await asyncio.gather(*(self._end(poll, outcome, now, seconds) for outcome in polled.outcomes))
+        await asyncio.gather(*(self._finish(poll, outcome, now, seconds) for outcome in polled.outcomes))
 
     async def _fetch(self, poll: RunningPoll) -> PollResult:
         """Make the calls of a poll, and measure the answer. An error of the platform is part of the result."""
@@ -113,7 +114,7 @@ class Poller:
         return polled
 
     async def _found(self, poll: RunningPoll, found: Inventory) -> None:
-        """Apply what a discovery has found, and poll new targets; nothing if the poll is not in force any more."""
+        """Apply what a discovery has found, and poll new targets, unless the discovery is not in force any more."""
         if not self.schedule.is_in_force(poll):
             return
         account = poll.target.account
@@ -126,7 +127,7 @@ class Poller:
         await asyncio.sleep(0)
         await self.tick()
 
-    def _note(self, poll: RunningPoll, polled: PollResult, seconds: float) -> None:
+    def _record(self, poll: RunningPoll, polled: PollResult, seconds: float) -> None:
         """Record the result of a poll in the schedule, which repeats a failed poll soon.
 
         Failures that no series shows are logged: of names, and of the lists of accounts that another shard polls.
@@ -147,7 +148,7 @@ class Poller:
             # The error of the poll itself is shown by a series if the target belongs to this shard.
             self.failures.note_list(collector.name, target.account, polled.unnamed if is_own else fault)
 
-    async def _end(self, poll: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
+    async def _finish(self, poll: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Count the outcome of a poll for one target, and publish it; an outcome that is not in force is dropped."""
         collector, target, counted = poll.plan.collector, outcome.target, Counters()
         try:

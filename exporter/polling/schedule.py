@@ -229,13 +229,14 @@ class Schedule:
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
 
     def _first(self, account: str) -> DueEntry | None:
-        """Return the first entry of an account, without those that were replaced; None without targets."""
+        """Return the entry of an account that is due first, and remove replaced ones before it; None without any."""
         heap = self._heaps.get(account, [])
         while heap and self._entry(heap[0].key) is not heap[0]:
             heapq.heappop(heap)
         return heap[0] if heap else None
 
     def _entry(self, key: PollKey) -> DueEntry | None:
+        """Return the entry of a target and collector; None if it has no poll of its own."""
         return self._due.get(key.collector, {}).get(key.target)
 
     def _put(self, collector: str, target: Target, at: float) -> None:
@@ -249,13 +250,13 @@ class Schedule:
         self._failures.pop(key, None)
 
     def failed(self, collector: Collector, target: Target, error: PlatformError) -> None:
-        """Poll a target again soon after a failure, but not earlier than the platform asked."""
+        """Make a target due soon after a failure, by rule 2 of this module."""
         key = PollKey(target.key, collector.name)
         entry, account = self._entry(key), self.accounts.get(target.client_name)
         if entry is None or account is None:
             return
         now, at = self._clocks.monotonic(), entry.at
-        # A refused key is not tried more often; after a change of the key all targets are polled at once.
+        # Otherwise it waits for its regular time: the budget is used up, or the key is refused.
         if account.pace.stretch <= 1.0 and not account.client.credential.is_refused():
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             first = FIRST_WAIT_OF_LISTS if collector.discovers else FIRST_WAIT
@@ -324,7 +325,8 @@ class Schedule:
         self._poll_soon(account, soon)
         if unnamed:
             self._unnamed.setdefault(account, []).extend(unnamed)
-            self._poll_soon(account, [one for one in discoveries if PollKey(one[1].key, one[0]) not in self.running])
+            waited_for = [(name, one) for name, one in discoveries if PollKey(one.key, name) not in self.running]
+            self._poll_soon(account, waited_for)
 
     def _poll_soon(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
         """Make targets due one after another, as fast as the budget allows."""
