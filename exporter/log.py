@@ -171,6 +171,6 @@ def _for_people(*, colours: bool) -> Processors:
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:
-    """Return a logger; it uses the settings of the latest call of `configure`, even of a later one."""
+    """Return a logger, which always uses the settings of the latest call of `configure`."""
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
     return log

@@ -186,7 +186,7 @@ class Telemetry:
         GCCollector(registry=registry)
 
     def families(self) -> Iterator[FamilyInfo]:
-        """Return every family of the exporter itself, even without series; those of the process and Python are not."""
+        """Return every family of the exporter itself, even without series, but not those of the process and Python."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram):
                 described = next(iter(family.describe()))

@@ -83,7 +83,7 @@ class AccountCharts:
         return self.client.present().astimezone(UTC).toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
-        """Fill the registry with the targets of the account, by polling those of the collectors that discover some."""
+        """Fill the registry with the targets of the account: poll the collectors that discover targets."""
         accounts = self.registry.targets("account", every_shard=True)
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
@@ -135,7 +135,7 @@ class AccountCharts:
         return past
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
-        """Return the counts that the platform shows of those of these days that are closed."""
+        """Return the counts that the platform shows of these days, without days that are not closed."""
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))
         shown: Shown = {}
         for window in (days[at : at + size] for at in range(0, len(days), size)):

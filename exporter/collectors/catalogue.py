@@ -46,5 +46,5 @@ def with_queries(queries: Iterable[database.DatabaseQuery]) -> tuple[Collector, 
 
 
 def families(collectors: Iterable[Collector] = CATALOGUE) -> Iterator[FamilyInfo]:
-    """Return every family of these collectors, each once, in order."""
+    """Return every family of these collectors, in their order."""
     return (info for collector in collectors for info in collector.families)

@@ -51,10 +51,10 @@ class Outcome(NamedTuple):
     """The result of a poll for one target: all of its families and counts, or the error.
 
     Attributes:
-        error: the failure. Usually there are no families then; those that exist are exposed.
+        error: the failure; None after a success. Most failures have no families; those that there are, are exposed.
         chart: the counts of the last days for the status page, oldest first; empty without a chart.
         is_mismatched: whether the total of the window is not the sum of the days in the same answer.
-        note: why a poll that succeeded has no families; empty if that needs no word.
+        note: why a poll that succeeded has no families; empty if there is nothing to explain.
     """
 
     target: Target
@@ -126,7 +126,7 @@ class Collector:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of targets for which its answers give families, including the kind that it polls."""
+        """The kinds of targets whose families its answers contain, including the kind that it polls."""
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
@@ -148,7 +148,7 @@ class Collector:
     async def result(self, context: Context, target: Target) -> PollResult:
         """Poll a target once, as the daemon does.
 
-        An error of the platform is part of the result. That it has no such resource for a target is no error.
+        An error of the platform is part of the result. `NotAvailable` is not an error: it becomes the outcome's note.
         """
         try:
             return await self.poll(context, target)

@@ -132,7 +132,7 @@ async def _read(
         settings: the settings.
         polled: all collectors; those that discover targets are polled first.
         charts: the collectors whose charts are read.
-        first: the first day; None: 30 days before the day after the last.
+        first: the first day; None: the one with which there are 30 days.
         last: the last day; None: yesterday.
 
     Returns:

@@ -76,6 +76,6 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _listed(names: Sequence[str], number: int = 0) -> str:
-    """Return the first five names, and how many more there are; `number` is the number of all names if more."""
+    """Return the first five names, and how many more there are; `number` is their total if `names` lacks some."""
     more = max(number, len(names)) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

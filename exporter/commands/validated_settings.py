@@ -12,7 +12,7 @@ def read_settings(config: Path | None, flags: Mapping[str, str], environ: Mappin
     """Read the settings from a file, flags (name → text) and environment, then check the web configuration file.
 
     Raises:
-        ConfigurationError: it holds every fault of the settings; if they have none, those of that file.
+        ConfigurationError: the settings are wrong, or else that file; the error contains all faults.
     """
     settings = load(config, flags, environ)
     if settings.web.config_file is not None:

@@ -18,7 +18,7 @@ _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000
 
 
 class Month(NamedTuple):
-    """A script's values of the month to date."""
+    """A script's values of the month to date: cost in dollars, requests, CPU time in milliseconds."""
 
     cost: float
     requests: int

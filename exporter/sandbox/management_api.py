@@ -19,7 +19,7 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
 
 _BASIC: Final = 0
-_SMALLEST_PAGE: Final = 5  # the platform silently raises smaller ones
+_SMALLEST_PAGE: Final = 5  # smaller pages that are requested have this size
 _ZONE: Final = "/shield/shield-zone/{shieldZoneId}"
 
 _dns: Final = partial(operation, errors="script", unauthorised="core")

@@ -1,6 +1,6 @@
 """Checks that the names of configured endpoints, of the kinds of their targets and of their metrics do not clash."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import KIND_LABELS, Endpoint
@@ -31,7 +31,7 @@ def _collectors(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
 
 
 def _kinds(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Yield an error for each kind of target that two endpoints define or none does, and for each label used twice."""
+    """Yield an error for each kind of target that two endpoints define, that none defines, or whose labels clash."""
     yield from duplicates(
         (("endpoints", place, "label" if endpoint.label else "name"), endpoint.own_label)
         for place, endpoint in enumerate(endpoints)
@@ -43,11 +43,15 @@ def _kinds(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
         if endpoint.kind and endpoint.kind not in labels:
             message = f"there are no targets of the kind '{endpoint.kind[:60]}'{suggestion(endpoint.kind, labels)}"
             yield ("endpoints", place, "kind"), f"{message}; known: {', '.join(labels)}"
-        taken = labels.get(endpoint.target_kind, ())
-        for number, metric in enumerate(endpoint.metrics):
-            for label in set(metric.labels).intersection(taken):
-                key: KeyPath = ("info", label) if metric.info else ("label",)
-                yield ("endpoints", place, "metrics", number, *key), f"'{label}' is already a label of the target"
+        yield from _labels(place, endpoint, labels.get(endpoint.target_kind, ()))
+
+
+def _labels(place: int, endpoint: Endpoint, taken: Collection[str]) -> Iterator[Conflict]:
+    """Yield an error for each label of an endpoint's metrics that its targets already have."""
+    for number, metric in enumerate(endpoint.metrics):
+        for label in set(metric.labels).intersection(taken):
+            key: KeyPath = ("info", label) if metric.info else ("label",)
+            yield ("endpoints", place, "metrics", number, *key), f"'{label}' is already a label of the target"
 
 
 def _families(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:

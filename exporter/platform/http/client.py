@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 from urllib.parse import urlsplit
 
 import httpx
@@ -74,7 +74,7 @@ class Client:
         credential: how calls are authenticated.
         connect: creates the transport that sends the requests, as `exporter.platform.http.connector.connector` does.
         rate_limiter: limits the calls of the account.
-        timeout: the time limit of an attempt, in seconds. A retry of a poll gets less if the poll ends before.
+        timeout: the time limit of an attempt, in seconds. A retry has less if the poll ends before.
         observer: is notified of every attempt.
         clocks: the clocks.
         random: returns a number in [0, 1).
@@ -185,8 +185,9 @@ class Client:
         """Read a response: return the payload in its body, or raise the failure that its status or body reports."""
         status = response.status_code
         date = responses.http_date(response.headers.get("date"))
+        wait = responses.retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         if not response.is_success:
-            failure = responses.status_error(status, raw, self._asked_to_wait(response, date))
+            failure = responses.status_error(status, raw, wait)
             if status not in operation.absent or isinstance(failure, errors.NotAvailable):
                 raise failure
         if status == _PARTIAL:
@@ -194,24 +195,26 @@ class Client:
                 "the platform answered 206 with a part of the body, although all of it was requested", status=206
             )
         moment = self.platform_time.now() if date is None else self.platform_time.read(date)
-        value: Any = None
-        if status not in operation.absent:
-            unexpected = set[str]()
-            try:
-                if self.parsing is None or len(raw) <= LONG_BODY:
-                    value = responses.payload(operation, raw, status, unexpected)
-                else:
-                    value = await blocking(self.parsing, responses.payload, operation, raw, status, unexpected)
-            except PlatformError as error:
-                # The body may report a 429 or 503 under a success status.
-                error.retry_after = self._asked_to_wait(response, date)
-                raise
-            for name in unexpected:
-                self.observer.unexpected(operation.name, name)
+        if status in operation.absent:
+            return Answer(cast("T", None), moment, raw, seconds)
+        try:
+            value = await self._payload(operation, raw, status)
+        except PlatformError as error:
+            # The body may report a 429 or 503 under a success status.
+            error.retry_after = wait
+            raise
         return Answer(value, moment, raw, seconds)
 
-    def _asked_to_wait(self, response: httpx.Response, date: datetime | None) -> float | None:
-        return responses.retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
+    async def _payload(self, operation: Operation[T], raw: bytes, status: int) -> T:
+        """Return the payload of a body, and notify the observer of unexpected values in it."""
+        unexpected = set[str]()
+        if self.parsing is None or len(raw) <= LONG_BODY:
+            value = responses.payload(operation, raw, status, unexpected)
+        else:
+            value = await blocking(self.parsing, responses.payload, operation, raw, status, unexpected)
+        for name in unexpected:
+            self.observer.unexpected(operation.name, name)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +295,7 @@ class PollCalls:
         return ReadyCall(operation, sent, await self.client.connected(), (secret, *self.client.secrets, *given))
 
     def _deadline(self, attempt: int) -> float:
-        """Return the time limit of an attempt in seconds: `timeout`, or for a retry the time that is left if less."""
+        """Return the time limit of an attempt in seconds: `timeout`; for a retry, at most the time that is left."""
         if attempt == 1 or self.until is None:
             return self.client.timeout
         return min(self.client.timeout, max(SHORTEST_ATTEMPT, self.until - self.client.clocks.monotonic()))

@@ -7,7 +7,7 @@ from typing import Any
 
 # The text that replaces a secret.
 MASK = "***"
-# A shorter secret may be equal to a word of an answer.
+# Secrets with fewer characters are not masked in answers, because they may be equal to a word of an answer.
 SHORTEST = 12
 # An '@' after one of these characters: parsers of addresses disagree on whether the password ends there.
 _AMBIGUOUS = regex(r"[/?#@].*@", DOTALL)
