@@ -16,12 +16,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from exporter.blocking import one_thread
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
-from exporter.exposition.renderer import SHORTEST_GAP, Renderer
+from exporter.exposition.renderer import LONGEST_GAP, SHORTEST_GAP, Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from tests.turned_clock import TurnedClock
+from tests.waiting import PATIENCE
 
 COLLECTOR = "dns_statistics"
 ZONES = 30
@@ -111,6 +112,15 @@ async def test_a_generation_is_rendered_when_something_changed_or_its_own_metric
                 seen.append(setup.renderer.current is not before)
         assert seen == renewed
         assert ('edge_poll_0{part="1",zone_id="101"} 1.0\n' in setup.text()) is ("publish" in steps)
+
+
+async def test_a_generation_that_is_due_is_not_waited_for_and_a_change_ends_the_wait() -> None:
+    async with rendering() as setup, asyncio.timeout(PATIENCE):
+        setup.clock.now += LONGEST_GAP
+        await setup.renderer.wait()
+        await setup.renderer.step()
+        setup.publish(101, 1)
+        await setup.renderer.wait()
 
 
 async def test_stale_series_go_without_any_poll() -> None:

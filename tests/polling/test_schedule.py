@@ -581,6 +581,7 @@ async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> Non
             await parts.turn(60)
         refused = parts.samples("edge_api_requests_total", operation="dns_statistics", code="401")
         assert refused == {("main",): 1.0}
+        assert "edge_target_last_success_timestamp_seconds{" not in parts.text(), "it is unknown, and not 0"
 
 
 @pytest.mark.parametrize("breaks", ["call", "count"])
