@@ -1,6 +1,7 @@
 """What every exporter knows of the targets of all shards, from one list after another and from the state."""
 
 import zlib
+from collections import Counter
 
 import pytest
 
@@ -105,6 +106,19 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
         after.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
     assert [one.key.id for one in after.removals()] == ["02"]
+
+
+def test_the_newest_thousand_removals_of_each_account_are_reported() -> None:
+    now, accounts = [0.0], ("main", "other")
+    made = Registry(Shard(), lambda: now[0])
+    made.configure([type(DISCOVERING)(account, "dns_zone", discover=True) for account in accounts])
+    for now[0], left in enumerate((range(1, 1003), range(2, 1003), range(2, 1003), (), ())):
+        listed = tuple(Resource(str(number), f"zone-{number}") for number in left)
+        for account in accounts:
+            made.apply(account, Inventory({"dns_zone": ResourceList(listed, complete=True)}))
+    removals = made.removals()
+    assert Counter(one.key.account for one in removals) == dict.fromkeys(accounts, 1000)
+    assert "1" not in {one.key.id for one in removals}, "it left first"
 
 
 def test_a_list_from_before_zones_were_discovered_is_not_whole() -> None:
