@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from exporter import __version__
 from exporter.daemon.accounts import AccountObserver
 from exporter.telemetry import Telemetry
-from tests.exporter_parts import exporter_parts, only
+from tests.exporter_parts import exporter_parts, only, still
 
 
 def observer(now: list[float]) -> AccountObserver:
@@ -59,3 +59,29 @@ async def test_a_new_exporter_shows_its_state_and_its_process_and_what_may_be_wo
     ):
         found = dict.fromkeys(re.findall(rf'^{family}_bucket\{{.*?le="(.*?)"', text, re.MULTILINE))
         assert list(found) == [*(str(float(bound)) for bound in bounds), "+Inf"]
+
+
+async def test_requests_failures_retries_and_unexpected_values_of_calls_are_counted() -> None:
+    scans = only("discovery", "dns_record_scans")
+    async with exporter_parts(collectors=scans, world=still(dns_zones=3)) as parts:
+        for zone, fault in (
+            (101, {"status": 500, "times": 1}),
+            (
+                102,
+                {"status": 200, "body": '{"Status": 9, "Records": [{"Type": 99}]}', "content_type": "application/json"},
+            ),
+            (103, {"status": 403}),
+        ):
+            parts.faults.add({"kind": "status", "path_regex": f"/dnszone/{zone}/.*", **fault})
+        await parts.turn(900)
+        lines = [
+            line for line in parts.text().splitlines() if line.startswith("edge_api_") and "dns_record_scan" in line
+        ]
+    ours = re.compile('account="main"|,|operation="dns_record_scan"')
+    found = {ours.sub("", line).removeprefix("edge_api_") for line in lines if not line.endswith(" 0.0")}
+    assert {line for line in found if "_duration_" not in line} == {
+        *('requests_total{code="200"} 5.0', 'requests_total{code="500"} 1.0', 'requests_total{code="403"} 1.0'),
+        *('request_failures_total{reason="forbidden"} 1.0', 'request_failures_total{reason="server_error"} 1.0'),
+        *('unexpected_values_total{field="Status"} 1.0', 'unexpected_values_total{field="Records.Type"} 1.0'),
+        "retries_total{} 1.0",
+    }
