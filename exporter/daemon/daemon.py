@@ -116,21 +116,21 @@ class Daemon:
         return daemon
 
     async def _begin(self) -> None:
-        """Work for the configured shard; with a state database, look for a free shard in rounds."""
+        """Start to poll the configured shard; with a state database, look for a free shard in rounds."""
         settings, machine, own = self.settings, self.machine, self.settings.own_shard()
         if own is not None and not settings.state.is_shared:
             set_aside, executor = self.telemetry.set_aside, machine.executors("state")
-            await self._work(own, machine.open_storage(settings.state, machine.clocks, set_aside, executor))
+            await self._start_work(own, machine.open_storage(settings.state, machine.clocks, set_aside, executor))
             self.telemetry.show(self.telemetry.shard_held, {} if own.index is None else {(str(own.index),): 1})
             return
         self.database = database = postgres_storage(settings)
-        await self._work_or_wait(await self._claim(database), database)
+        await self._start_for(await self._claim(database), database)
         if self._has_no_shard():
-            self._log.info("waiting for a shard", reason=self.spare())
+            self._log.info("waiting for a shard", reason=self.why_spare())
         self._tasks.repeat("shard", min(SEEK_SECONDS, settings.state.lease / 5), partial(self._seek, database))
 
     async def _seek(self, database: "PostgresStorage") -> None:
-        """Look for a free shard, if this process has none, or if another exporter has taken it."""
+        """Look for a free shard if this process has none, or if another exporter has taken its shard."""
         if not self._has_no_shard():
             self._show_held(database)
             return
@@ -140,26 +140,27 @@ class Daemon:
                 taken = self.work.shard.index
                 self._log.error("another exporter has taken the shard, this one waits for one", shard=taken)
                 await self.work.stop()
-                await self._work_or_wait(None, database)
+                await self._start_for(None, database)
             if (shard := await self._claim(database)) is not None:
                 await self.work.stop()
-                await self._work_or_wait(shard, database)
+                await self._start_for(shard, database)
 
-    async def _work_or_wait(self, shard: Shard | None, database: "PostgresStorage") -> None:
-        """Begin to work for a shard of the state database; without one, as a spare."""
+    async def _start_for(self, shard: Shard | None, database: "PostgresStorage") -> None:
+        """Start to poll a shard of the state database; None to start as a spare."""
         if shard is not None:
-            await self._work(shard, database)
+            await self._start_work(shard, database)
         else:
-            await self._work(Shard(None, self.settings.shard.total), MemoryStorage())
+            await self._start_work(Shard(None, self.settings.shard.total), MemoryStorage())
             self.work.tasks.begin("proof", self._prove())
 
     def _show_held(self, database: "PostgresStorage") -> None:
+        """Show which shards are held as a metric; nothing while that is unknown."""
         held, shards = database.held, range(self.settings.shard.total)
         values = {} if held is None else {(str(shard),): shard in held for shard in shards}
         self.telemetry.show(self.telemetry.shard_held, values)
 
     async def _claim(self, database: "PostgresStorage") -> Shard | None:
-        """Take a free shard of the state database; None if there is none."""
+        """Take a free shard of the state database, and return it; None if there is none, or without an answer."""
         try:
             index = await database.claim()
         except StorageError as error:
@@ -179,15 +180,15 @@ class Daemon:
     def _has_no_shard(self) -> bool:
         return self.work.shard.index is None or self.work.ledger.is_taken
 
-    def spare(self) -> str:
-        """Return why no shard is polled; empty if one is."""
+    def why_spare(self) -> str:
+        """Return why this process polls no shard; empty if it polls one."""
         if self.database is None or not self._has_no_shard():
             return ""
         if self._database_fault:
             return f"spare: the state database cannot be used: {self._database_fault}"
         return f"spare: {self.database.obstacle or 'no shard was looked for yet'}"
 
-    def _unproven(self) -> str:
+    def _missing_answer(self) -> str:
         """Return which answer has not come since the start: of the state database, or of a platform; empty if none."""
         if self.database is not None and not self.database.has_answered:
             return "the state's database has not answered"
@@ -198,8 +199,8 @@ class Daemon:
         await prove(lambda: self.work.schedule.accounts, self.machine.clocks.sleep)
         self._is_proven = True
 
-    async def _work(self, shard: Shard, storage: Storage) -> None:
-        """Begin to work for a shard, or as a spare, and serve it."""
+    async def _start_work(self, shard: Shard, storage: Storage) -> None:
+        """Start the parts for a shard or a spare, and serve them in place of the former ones."""
         work = Work(self.settings, shard, storage, self.telemetry, self.machine, process=self._process)
         try:
             await work.start()
@@ -281,8 +282,8 @@ class Daemon:
             config_loaded=self._config_loaded,
             config_faults=self._config_faults,
             set_aside=self.telemetry.set_aside_at,
-            spare=self.spare(),
-            unproven=self._unproven(),
+            spare=self.why_spare(),
+            unproven=self._missing_answer(),
             was_ready=self._was_ready,
             account_up=self.work.accounts.up(),
             rounds=self.work.tasks.rounds,

@@ -143,7 +143,7 @@ async def test_a_process_that_cannot_begin_to_work_frees_its_shard_and_takes_it_
     assert await holder.claim() == 0
     daemon = await Daemon.start(settings, lambda: settings, machine)
     try:
-        assert daemon.spare() == "spare: 1 of 1 shards are held"
+        assert daemon.why_spare() == "spare: 1 of 1 shards are held"
         refusals.append("can't start new thread")
         await holder.close()
         await waiting.until(lambda: any(status.up for status in daemon.work.store.statuses.values()))
