@@ -147,7 +147,7 @@ class Work:
         self.tasks.repeat("lists", SAVED_EVERY_SECONDS, self._save_lists)
         self.tasks.repeat("absences", ABSENCES_EVERY_SECONDS, self._show_absent)
         self.tasks.repeat("targets", SHOWN_EVERY_SECONDS, self.show)
-        self.tasks.repeat("renderer", LONGEST_GAP, self.renderer.step, self.renderer.wait)
+        self.tasks.repeat("renderer", LONGEST_GAP, self.renderer.render, self.renderer.wait)
         self.tasks.begin("loop lag", event_loop.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
 
     async def stop(self) -> None:

@@ -15,14 +15,10 @@ from exporter.exposition.store import Store
 from exporter.telemetry import Telemetry
 
 SHORTEST_GAP = 1.0
-# After a generation that took t seconds, the next one waits this many times t. Without this, with 400,000 series of
-# which some change in every segment each second, rendering would take as much time as the polls.
-PAUSE_FACTOR = 20.0
 # The program's own metrics change all the time; they are rendered this often, even if no target changed.
 LONGEST_GAP = 5.0
 # If there is no new generation for this long, the served values count as frozen.
 LONGEST_SILENCE = 60.0
-STEP = 0.1
 
 
 @dataclass(eq=False, repr=False)
@@ -45,51 +41,26 @@ class Renderer:
     thread: Executor
     current: Generation = field(init=False)
     _rendered: float = 0.0
-    _pause: float = SHORTEST_GAP
-    _rendering: float = 0.0
-    _is_behind: bool = False
 
     def __post_init__(self) -> None:
         self.current = self.exposition.build()
 
     async def wait(self) -> None:
-        """Wait for a change of a target, or for the next generation that is due."""
-        # Changes of the same moment are encoded together.
-        await asyncio.sleep(STEP)
+        """Wait at least `SHORTEST_GAP`, then for a change of a target, together at most `LONGEST_GAP`."""
+        await asyncio.sleep(SHORTEST_GAP)
         with suppress(TimeoutError):
             # `asyncio.wait_for` of Python 3.11 loses a cancellation that comes together with the change.
-            async with asyncio.timeout(max(0.0, self._next() - self.monotonic())):
+            async with asyncio.timeout(LONGEST_GAP - SHORTEST_GAP):
                 await self.store.has_changed.wait()
-
-    def _next(self) -> float:
-        """Return when the next generation is due."""
-        return self._rendered + (self._pause if self._is_behind else LONGEST_GAP)
-
-    async def step(self) -> None:
-        """Encode what has changed, and build a generation if one is due."""
-        # Encode changes early and in small numbers, so that their objects can be freed.
-        await self._take()
-        if self.monotonic() >= self._next():
-            await self.render()
-
-    async def _take(self) -> None:
-        if changes := self.store.changes():
-            self._is_behind = True
-            began = self.monotonic()
-            await blocking(self.thread, self.exposition.take, changes)
-            self._rendering += self.monotonic() - began
 
     async def render(self) -> None:
         """Build the next generation from all changes, without what has expired, and make it the current one."""
         self.store.expire()
-        await self._take()
         began = self.monotonic()
-        self._is_behind = False
+        await blocking(self.thread, self.exposition.take, self.store.changes())
         self.current = await blocking(self.thread, self.exposition.build)
-        self._rendered = now = self.monotonic()
-        self._pause = min(LONGEST_GAP, max(SHORTEST_GAP, (now - began) * PAUSE_FACTOR))
-        self.telemetry.render.set(self._rendering + now - began)
-        self._rendering = 0.0
+        self._rendered = self.monotonic()
+        self.telemetry.render.set(self._rendered - began)
         self.telemetry.series.set(self.current.series)
 
     def is_alive(self) -> bool:

@@ -13,9 +13,6 @@ RATE_SMOOTHING = 0.01
 # Intervals are stretched until polls use this share of the budget; the rest is for retries.
 SHARE = 0.95
 STALE_INTERVALS = 3
-# The highest stretch of discovery. Without it, with 100,000 zones and 10 calls a second, a new zone would be found
-# hours later.
-MOST_DISCOVERY_STRETCH = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +83,7 @@ class Pace:
 
     def interval(self, plan: Plan, target: Target) -> float:
         """Return the effective seconds between two polls of a target."""
-        return plan.interval_of(target) * self.stretch_of(plan.collector)
-
-    def stretch_of(self, collector: Collector) -> float:
-        """Return by which factor the intervals of a collector are longer; for discovery, it is limited."""
-        return min(self.stretch, MOST_DISCOVERY_STRETCH) if collector.discovers else self.stretch
+        return plan.interval_of(target) * self.stretch
 
     def shortest(self, plans: Mapping[str, Plan]) -> float:
         """Return the shortest effective interval of the polls; 0 without polls."""

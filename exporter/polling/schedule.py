@@ -397,7 +397,7 @@ class Schedule:
         """Return the effective interval of a collector in seconds, in the account that stretches it most."""
         plan = self.plans[collector]
         paces = (account.pace for account in self.accounts.values())
-        stretches = (pace.stretch_of(plan.collector) for pace in paces if collector in pace.polls)
+        stretches = (pace.stretch for pace in paces if collector in pace.polls)
         return plan.interval * max(stretches, default=1.0)
 
     def due_at(self, key: PollKey) -> float | None:

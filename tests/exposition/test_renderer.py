@@ -9,20 +9,18 @@ from dataclasses import dataclass
 from itertools import count
 from unittest.mock import patch
 
-import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporter.blocking import one_thread
 from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Exposition, Filter, Format
-from exporter.exposition.renderer import LONGEST_GAP, SHORTEST_GAP, Renderer
+from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import Target
 from exporter.telemetry import Telemetry
 from tests.turned_clock import TurnedClock
-from tests.waiting import PATIENCE
 
 COLLECTOR = "dns_statistics"
 ZONES = 30
@@ -76,51 +74,21 @@ async def rendering() -> AsyncIterator[RendererSetup]:
     exposition.declare((*INFOS, *HEALTH), lambda _: True)
     renderer = Renderer(exposition, store, telemetry, clock, one_thread("renderer"))
     await renderer.render()
-    clock.now += SHORTEST_GAP
     yield RendererSetup(renderer, store, clock)
 
 
-@pytest.mark.parametrize(
-    ("steps", "renewed"),
-    [
-        ("step", [False]),
-        # Generations are a second apart.
-        ("publish step publish wait:0.99 step wait:0.01 step", [True, False, True]),
-        # Without a change they are five seconds apart, of which one has passed.
-        ("wait:3.99 step wait:0.01 step wait:4.99 step", [False, True, False]),
-        ("publish step wait:4.99 step wait:0.01 step", [True, False, True]),
-        # After one that took long, the next one waits longer.
-        ("publish slow:0.1 step slow:0 publish wait:1.9 step wait:0.2 step", [True, False, True]),
-    ],
-)
-async def test_a_generation_is_rendered_when_something_changed_or_its_own_metrics_are_due(
-    steps: str, renewed: list[bool]
-) -> None:
+async def test_the_next_generation_waits_for_a_change_or_until_its_own_metrics_are_due() -> None:
     async with rendering() as setup:
-        seen = []
-        for step in steps.split():
-            word, _, seconds = step.partition(":")
-            if word == "slow":
-                setup.clock.step = float(seconds)
-            else:
-                setup.clock.now += float(seconds or 0)
-            before = setup.renderer.current
-            if word == "publish":
-                setup.publish(101, 1)
-            elif word == "step":
-                await setup.renderer.step()
-                seen.append(setup.renderer.current is not before)
-        assert seen == renewed
-        assert ('edge_poll_0{part="1",zone_id="101"} 1.0\n' in setup.text()) is ("publish" in steps)
-
-
-async def test_a_generation_that_is_due_is_not_waited_for_and_a_change_ends_the_wait() -> None:
-    async with rendering() as setup, asyncio.timeout(PATIENCE):
-        setup.clock.now += LONGEST_GAP
-        await setup.renderer.wait()
-        await setup.renderer.step()
-        setup.publish(101, 1)
-        await setup.renderer.wait()
+        with patch("exporter.exposition.renderer.SHORTEST_GAP", 0.0):
+            waiting = asyncio.create_task(setup.renderer.wait())
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+            setup.publish(101, 1)
+            await waiting
+            await setup.renderer.render()
+            assert 'edge_poll_0{part="1",zone_id="101"} 1.0\n' in setup.text()
+            with patch("exporter.exposition.renderer.LONGEST_GAP", 0.05):
+                await setup.renderer.wait()
 
 
 async def test_stale_series_go_without_any_poll() -> None:
@@ -128,7 +96,7 @@ async def test_stale_series_go_without_any_poll() -> None:
         setup.publish(101, 1)
         await setup.renderer.render()
         setup.clock.now += 900
-        await setup.renderer.step()
+        await setup.renderer.render()
         assert "edge_poll_0{" not in setup.text()
         assert (
             'edge_target_up{account="main",collector="dns_statistics",name="",target="dns_zone/101"} 0.0'
@@ -143,7 +111,7 @@ async def test_its_own_metrics_say_how_long_it_took_and_how_many_series_there_ar
         await setup.renderer.render()
         setup.clock.step = 0.0
         await setup.renderer.render()
-        assert setup.value("edge_exporter_render_duration_seconds") == 3.0
+        assert setup.value("edge_exporter_render_duration_seconds") == 1.5
         await setup.renderer.render()
         assert setup.value("edge_exporter_render_duration_seconds") == 0.0
         assert setup.value("edge_exporter_series") == len(INFOS) * 4 + 2

@@ -31,7 +31,7 @@ OF_TARGETS = ("edge_dns_", "edge_script_", "edge_shield_", "edge_target_up")
 RARER: Mapping[str, float] = {
     "exporter.polling.poll.TICK_SECONDS": 20.0,
     "exporter.polling.schedule.TICK_SECONDS": 20.0,
-    "exporter.exposition.renderer.STEP": 5.0,
+    "exporter.exposition.renderer.SHORTEST_GAP": 5.0,
     "exporter.exposition.renderer.LONGEST_GAP": 600.0,
     "exporter.exposition.renderer.LONGEST_SILENCE": 1800.0,
     "exporter.daemon.work.LONGEST_GAP": 600.0,

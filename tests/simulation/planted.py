@@ -57,18 +57,19 @@ def _without_the_last(discover: Any) -> Any:
     return leaving_out
 
 
-def _ending_at_night(step: Any) -> Any:
+def _ending_at_night(render: Any) -> Any:
     async def ending(self: Any) -> None:
         assert self.store.wall() % 86_400 > 600
-        await step(self)
+        await render(self)
 
     return ending
 
 
 def _believing(fail: Any) -> Any:
-    def believing(self: Any, collector: str, outcome: Any, lifetime: float, *args: Any, **named: Any) -> None:
-        fail(self, collector, outcome, lifetime, *args, **named)
-        self.find(PollKey(outcome.target.key, collector)).expires += lifetime
+    def believing(self: Any, collector: str, outcome: Any, **named: Any) -> None:
+        fail(self, collector, outcome, **named)
+        status = self.statuses[PollKey(outcome.target.key, collector)]
+        status.expires += self.lifetime(collector, outcome.target)
 
     return believing
 
@@ -117,7 +118,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     ),
     "keep families that a reload denies": (
         "exposition.exposition:Exposition.declare",
-        lambda f: lambda s, families, _admits=None: f(s, families),
+        lambda f: lambda s, families, _admits: f(s, families, lambda _name: True),
     ),
     "poll scripts too rarely": (
         "polling.pace:Pace.interval",
@@ -157,7 +158,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     ),
     "poll what is excluded": ("targets.selection:Selection.rejection", lambda _: lambda *_args: None),
     "drop every third change": ("exposition.store:Store.publish", _every_third),
-    "let the renderer end": ("exposition.renderer:Renderer.step", _ending_at_night),
+    "let the renderer end": ("exposition.renderer:Renderer.render", _ending_at_night),
 }
 
 
