@@ -13,8 +13,6 @@ from exporter.web.parts import Parts, Process
 from exporter.web.targets import FAILING, STATES, UP, all_targets, state_of
 from exporter.web.url_fields import Json
 
-MOST_FAILURES = 50
-MOST_REMOVED = 50
 SLOWEST_TICK = 30.0
 # Work that is repeated has stalled if no round has ended for this many times the time between two, or for this long.
 STALLED_ROUNDS = 3
@@ -44,10 +42,10 @@ def status_of(parts: Parts) -> Json:
         "targets": {state: sum(states[state] for states in accounts.values()) for state in STATES},
         "accounts": [_account(parts, process, name, accounts[name], failures) for name in parts.schedule.accounts],
         "collectors": [_collector(parts, name, collectors[name]) for name in parts.schedule.plans],
-        "failures": failures[:MOST_FAILURES],
+        "failures": failures,
         "removed": [
             {"account": one.key.account, "target": one.key.label, "name": one.name, "at": one.at}
-            for one in parts.registry.removals()[:MOST_REMOVED]
+            for one in parts.registry.removals()
         ],
     }
 
