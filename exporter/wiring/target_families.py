@@ -55,17 +55,17 @@ class TargetFamilies:
         """
         served, unmatched = dict[tuple[str, str, str], float](), dict[tuple[str, str], bool]()
         for account in settings.accounts:
-            budgets, matched = account.scripts.monthly_budget_dollars, set[str]()
+            budgets = account.scripts.monthly_budget_dollars
             scripts = self.registry.polled(account.name, "script").values()
             for script in scripts:
-                # If both the id and the name have a budget, that of the name is served, because it is set last.
-                for word in (script.id, script.name):
-                    if word in budgets:
-                        matched.add(word)
-                        served[account.name, script.id, script.name] = budgets[word]
+                # A budget of the name has priority over one of the id.
+                budget = budgets.get(script.name, budgets.get(script.id))
+                if budget is not None:
+                    served[account.name, script.id, script.name] = budget
             # Only if all scripts and their names are known.
             if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
-                unmatched |= {(account.name, word): word not in matched for word in budgets}
+                known = {script.id for script in scripts} | {script.name for script in scripts}
+                unmatched |= {(account.name, word): word not in known for word in budgets}
         self.telemetry.show(self.telemetry.script_budget, served)
         self.telemetry.show(self.telemetry.script_budget_unmatched, unmatched)
 
@@ -75,9 +75,11 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:
         return ()
-    labels, thresholds = dict[str, str](), dict[str, float]()
-    for given in (*(one.labels for one in account.target_labels if one.match.search(target.name)), account.labels):
-        labels = {**given, **labels}
+    labels, thresholds = dict(account.labels), dict[str, float]()
+    # In reverse, so that the labels of the first match are set last.
+    for given in reversed(account.target_labels):
+        if given.match.search(target.name):
+            labels |= given.labels
     for one in settings.thresholds:
         is_for_target = one.account in (None, target.account) and ALERTS[one.alert] in ("", target.kind)
         if is_for_target and one.match.search(target.name):
@@ -85,8 +87,9 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
     name, label = label_value(target.account), label_value(target.key.label)
     families = []
     if labels:
-        info = replace(TARGET_LABELS, labels=(*TARGET_LABELS.labels, *sorted(labels)))
-        families.append(Family(info, (Sample((name, label, *(labels[key] for key in sorted(labels))), 1.0),)))
+        keys = sorted(labels)
+        info = replace(TARGET_LABELS, labels=(*TARGET_LABELS.labels, *keys))
+        families.append(Family(info, (Sample((name, label, *(labels[key] for key in keys)), 1.0),)))
     if thresholds:
         samples = (Sample((name, alert, label), value) for alert, value in thresholds.items())
         families.append(Family(ALERT_THRESHOLD, tuple(samples)))
