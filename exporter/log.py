@@ -138,10 +138,11 @@ def _event_first(_logger: object, _method: str, line: structlog.typing.EventDict
 
 def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Escape the texts of a line, some of which come from the platform; structlog shows other values by `repr`."""
-    return {
-        escape(name): escape(value, keep="\n" if name in _TRACEBACK_KEYS else "") if isinstance(value, str) else value
-        for name, value in line.items()
-    }
+    escaped = {}
+    for name, value in line.items():
+        keep = "\n" if name in _TRACEBACK_KEYS else ""
+        escaped[escape(name)] = escape(value, keep=keep) if isinstance(value, str) else value
+    return escaped
 
 
 def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:

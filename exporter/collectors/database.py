@@ -233,7 +233,7 @@ _WRITING = re.compile(r"\b(insert|update|delete|replace|pragma)\b(?!\s*\()", re.
 
 def _bare(sql: str) -> str:
     """Remove comments and quoted text from SQL; keywords and punctuation remain."""
-    return _TOKEN.sub(lambda found: " " if found[0][:2] in ("--", "/*") else "''", sql)
+    return _TOKEN.sub(lambda found: " " if found[0].startswith(("--", "/*")) else "''", sql)
 
 
 def is_single(sql: str) -> bool:

@@ -98,8 +98,13 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
     The checksum does not change at midnight, when the window gains a day without queries and loses its oldest day.
     """
     charts = [days for days in (zone.queries, *zone.routed.values()) if days is not None]
-    newest = [tuple([(day, days[day]) for day in sorted(days) if days[day]][-_COMPARED_DAYS:]) for days in charts]
-    return LastChange.of(tuple(newest)) if charts else None
+    return LastChange.of(tuple(map(_newest_days, charts))) if charts else None
+
+
+def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
+    """Return the newest days with queries, each with its count."""
+    with_queries = [(day, days[day]) for day in sorted(days) if days[day]]
+    return tuple(with_queries[-_COMPARED_DAYS:])
 
 
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:

@@ -80,7 +80,8 @@ def command(
             raise click.UsageError("there is no account in the configuration: databases have no history")
         polled = [plan.collector for plan in plans_of(settings).values()]
         charts = _with_charts(settings, polled)
-        parsed = _parsed(labels, {label for one in charts for info in counters(one) for label in info.labels})
+        families = [info for one in charts for info in counters(one)]
+        parsed = _parsed(labels, {label for info in families for label in info.labels})
         if output.exists():
             raise click.UsageError(f"{output} already exists: remove it, or choose another --output")
         span, past, failures = asyncio.run(_read(settings, polled, charts, first, last))

@@ -50,7 +50,8 @@ async def _on_version(_request: Request) -> Response:
 def _cursor(answer: dict[str, Any]) -> Response:
     """Return the answer to a batch in the form of a cursor: a JSON object on each line."""
     first = {"baton": answer["baton"], "base_url": answer["base_url"]}
-    entries = _entries(answer["results"][0]["response"]["result"])
+    (batch,) = answer["results"]
+    entries = _entries(batch["response"]["result"])
     return PlainTextResponse("".join(f"{json.dumps(line)}\n" for line in (first, *entries)))
 
 

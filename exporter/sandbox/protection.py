@@ -88,7 +88,9 @@ class AccessLists:
         size = self._noise.whole(8, 60, _SIZE, found.list_id) + (today % 30 if found.grows else 0)
         drawn = (self._noise.number(_ENTRY, found.list_id, n) for n in range(size))
         entries = [f"198.51.{number >> 8 & 255}.{number & 255}/32" for number in drawn] + found.added
-        modified = (today - (0 if found.grows else 30)) * DAY if found.modified is None else found.modified
+        modified = found.modified
+        if modified is None:
+            modified = (today if found.grows else today - 30) * DAY
         content = "\n".join(entries)
         nullable = {
             "description": f"The {found.name.replace('-', ' ')} of shield zone {found.shield_zone_id}",

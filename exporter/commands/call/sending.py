@@ -17,7 +17,7 @@ from exporter.collectors.database import is_single, leads_with_reading
 from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining
 from exporter.platform import errors
 from exporter.platform.api import sql_over_http
-from exporter.platform.api.sql_over_http import Rows
+from exporter.platform.api.sql_over_http import Cell, Rows
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
 from exporter.platform.http.mask import mask_secrets, without_secrets
@@ -137,11 +137,11 @@ def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:
     """Return the result or the error of a statement as JSON; bytes become base64."""
     if isinstance(outcome, errors.StatementError):
         return {"error": {"message": str(outcome), "code": outcome.error_key}}
-    rows = [
-        [{"base64": base64.b64encode(cell).decode()} if isinstance(cell, bytes) else cell for cell in row]
-        for row in outcome.rows
-    ]
-    return {"columns": list(outcome.columns), "rows": rows}
+    return {"columns": list(outcome.columns), "rows": [list(map(_plain_cell, row)) for row in outcome.rows]}
+
+
+def _plain_cell(cell: Cell) -> Any:  # noqa: ANN401 - any JSON
+    return {"base64": base64.b64encode(cell).decode()} if isinstance(cell, bytes) else cell
 
 
 def exit_code(error: PlatformError) -> int:

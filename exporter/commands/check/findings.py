@@ -98,7 +98,9 @@ def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFau
 
 def _table(result: AccountResult) -> str:
     """Return the table of an account, and below it the requests that its targets need and the budget allows."""
-    cells = [cell for _, rows in groupby(result.rows, lambda row: row.collector) for cell in _summarised(list(rows))]
+    cells: list[tuple[str, ...]] = []
+    for _, rows in groupby(result.rows, lambda row: row.collector):
+        cells += _summarised(rows)
     if not cells:
         return f"account {escape(result.name)}\nnothing is polled: no target is configured, and none discovered"
     width = terminal_width()
