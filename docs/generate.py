@@ -89,9 +89,10 @@ def configuration() -> str:
         f"The file is named by `--config` or the variable `{CONFIG_VARIABLE}`. Flags win over variables, and variables",
         "over the file. A key without a flag or a variable can only be set in the file.",
         "",
-        "A wrong configuration is refused, and the message has every fault with its line. Unknown keys and wrong",
-        "values are reported first. When there are none, keys that conflict with each other are reported, and names",
-        "that are used twice or refer to nothing.",
+        "A wrong configuration is refused, and the message has every fault with its line. A file that is not YAML, or",
+        "that has a key twice in one place, is refused for that alone. Unknown keys and wrong values are reported",
+        "next. When there are none, keys that conflict with each other are reported, and names that are used twice or",
+        "refer to nothing.",
         "",
         "Durations are written `30s`, `5m`, `1h30m` or `1d`. Patterns are regular expressions.",
     ]

@@ -42,10 +42,6 @@ def _read_ids(value: object) -> tuple[int, ...]:
     return tuple(ids)
 
 
-# The ids of a file when the settings were loaded.
-IdsFile = Annotated[tuple[int, ...], PlainValidator(_read_ids)]
-
-
 class BudgetSettings(Section):
     """The limits on the calls to an account."""
 
@@ -75,7 +71,9 @@ class DiscoveredSettings(Section):
 class DnsZonesSettings(DiscoveredSettings):
     """Which DNS zones are polled; their names are their domains."""
 
-    ids_file: IdsFile | None = Field(default=None, description="A file of ids, one in each line; '#' starts a comment.")
+    ids_file: Annotated[tuple[int, ...], PlainValidator(_read_ids)] | None = Field(
+        default=None, description="A file of ids, one in each line; '#' starts a comment."
+    )
 
     def all_ids(self) -> tuple[int, ...]:
         """Return the configured ids, of the list and of the file when the settings were loaded, each once."""

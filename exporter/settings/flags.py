@@ -38,12 +38,16 @@ class Flag:
     """A flag of the command line.
 
     Attributes:
-        path: The place of its value in the model.
+        name: The flag, such as `--web.listen`.
+        variable: The environment variable that sets the same value.
+        path: The place of the value in the model.
         help: One sentence about what it sets.
         metavar: The placeholder for the value in the help text.
         default: The default value as text; empty if there is none.
     """
 
+    name: str
+    variable: str
     path: KeyPath
     help: str
     metavar: str
@@ -53,20 +57,6 @@ class Flag:
     def is_of_account(self) -> bool:
         """Whether it sets a value of the first account."""
         return self.path[:2] == FIRST_ACCOUNT
-
-    @property
-    def name(self) -> str:
-        """The flag, such as `--web.listen`."""
-        return "--" + ".".join(str(step).replace("_", "-") for step in self._keys)
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that sets the same value."""
-        return variable_of(*self._keys)
-
-    @property
-    def _keys(self) -> KeyPath:
-        return self.path[2:] if self.is_of_account else self.path
 
 
 def flags() -> tuple[Flag, ...]:
@@ -88,12 +78,14 @@ def variables() -> dict[str, KeyPath]:
 
 
 def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
+    keys = path[2:] if path[:2] == FIRST_ACCOUNT else path
+    name = "--" + ".".join(map(str, keys)).replace("_", "-")
     text = "null" if default is None else "" if field.is_required() else str(default)
     if isinstance(default, bool):
         text = text.lower()
     elif isinstance(default, float):
         text = format_duration(default)
-    return Flag(path, field.description or "", _metavar(field), text)
+    return Flag(name, variable_of(*keys), path, field.description or "", _metavar(field), text)
 
 
 def _metavar(field: FieldInfo) -> str:

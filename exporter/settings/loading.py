@@ -6,13 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from exporter.settings.flags import (
-    CONFIG_VARIABLE,
-    DATABASE_VARIABLES,
-    FALLBACK_VARIABLES,
-    PREFIX,
-    variables,
-)
+from exporter.settings.flags import CONFIG_VARIABLE, DATABASE_VARIABLES, FALLBACK_VARIABLES, PREFIX, variables
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
 from exporter.settings.removed import REMOVED
@@ -24,9 +18,7 @@ from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
 Given = dict[KeyPath, tuple[object, Place]]
 
 # Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
-_SERVICE_LINK = re.compile(
-    PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
-)
+_SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)")
 # A secret replaces the file of a secret in a lower source, and the other way around.
 _PAIRS = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
 

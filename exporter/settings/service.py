@@ -40,7 +40,6 @@ from exporter.validation.types import (
     Text,
 )
 
-_MOST_SHARDS = 1024
 _POSTGRESQL = TypeAdapter(Annotated[MultiHostUrl, UrlConstraints(allowed_schemes=["postgresql", "postgres"])])
 _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _NO_POSTGRESQL = (
@@ -206,7 +205,7 @@ class ShardSettings(Section):
         description="This shard's number, from 0; auto: the ordinal at the end of the host name, and with state.url "
         "the first that is free.",
     )
-    total: int = Field(default=1, ge=1, le=_MOST_SHARDS, description="How many shards there are.")
+    total: int = Field(default=1, ge=1, le=1024, description="How many shards there are.")
 
     def shard(self, host_name: str) -> Shard:
         """Return the shard of this process, where the state is not in a database; raises ValueError."""
