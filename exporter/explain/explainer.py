@@ -75,20 +75,15 @@ class Explainer:
         for collector in self.collectors():
             not_served = self._not_served(collector)
             for target, not_polled in self._candidates(collector):
-                if targets and not {target.key.label, target.name}.intersection(targets):
+                if targets and target.key.label not in targets and target.name not in targets:
                     continue
                 status = self.store.statuses.get(PollKey(target.key, collector.name))
-                # After a failure, the values of the last answer are served until they expire.
-                answered = status if status is not None and (status.families or status.up) else None
-                of_all = not_polled
-                if of_all is None and answered is None:
-                    of_all = self._of_unanswered(collector, target, status)
                 found: dict[Finding, list[str]] = {}
                 for info in collector.families_of(target.kind, target.id):
-                    finding = not_served.get(info.name) or of_all
-                    if finding is None and answered is not None:
-                        finding = self._of_answered(info, answered)
-                    if finding is not None and (not families or info.name in families):
+                    if families and info.name not in families:
+                        continue
+                    finding = not_served.get(info.name) or not_polled or self._of_poll(collector, target, status, info)
+                    if finding is not None:
                         found.setdefault(finding, []).append(info.name)
                 yield collector, target, found
 
@@ -155,15 +150,18 @@ class Explainer:
             return self._disabled(lister) or self._of_unanswered(lister, account, status)
         return Finding(Cause.PLATFORM_HAS_NONE, "the list has none for this exporter")
 
-    def _of_answered(self, info: FamilyInfo, answered: Status) -> Finding | None:
-        """Return why a target that has answered lacks a family, or label values of it; None if it lacks nothing."""
-        if info.name in answered.left_out:
+    def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
+        """Return why a polled target lacks a family, or label values of it; None if it lacks nothing."""
+        # After a failure, the values of the last answer are served until they expire.
+        if status is None or not (status.families or status.up):
+            return self._of_unanswered(collector, target, status)
+        if info.name in status.left_out:
             return self._not_asked_for("leaves out label values of it", "series", "max_label_values")
-        if info.name in answered.families:
+        if info.name in status.families:
             return None
         if info.is_counted and (fault := self.ledger_fault()):
             return Finding(Cause.FAILING, f"the counters cannot be saved: {fault}")
-        note = answered.message if answered.up else ""
+        note = status.message if status.up else ""
         return Finding(Cause.PLATFORM_HAS_NONE, note or "null, or left out of its answer")
 
     def _of_unanswered(self, collector: Collector, target: Target, status: Status | None) -> Finding:
