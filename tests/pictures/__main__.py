@@ -164,16 +164,14 @@ class Painter:
             raise RuntimeError(f"{page.title} did not draw: {errors[0]}")
 
     def draw_status_page(self) -> None:
-        """Draw the status page of a demo with a failing target, light and dark, with the zones' charts in view."""
+        """Draw the status page of a demo with a failing target."""
         with demo_running() as demo:
             demo.sandbox.post("/sandbox/faults", kind="status", status=500, path="/dnszone/104/statistics")
-            wait_until(lambda: "server_error" in demo.get("/").text, "a poll that fails")
+            wait_until(lambda: "server_error" in demo.get("/api/v1/status").text, "a poll that fails")
             window = self.browser.new_page(viewport={"width": 1280, "height": 1130})
             window.goto(f"{demo.url}/?collector=dns_statistics")
             window.wait_for_load_state("networkidle")
             window.screenshot(path=self.folder / "status-page.png")
-            window.emulate_media(color_scheme="dark")
-            window.screenshot(path=self.folder / "status-page-dark.png")
             window.close()
 
 
