@@ -104,7 +104,8 @@ async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
 async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right(configured: ConfiguredSandbox) -> None:
     configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
     async with configured.daemon() as (daemon, client):
-        await until(daemon.work.schedule.accounts["main"].client.credential.is_refused)
+        credential = daemon.work.schedule.accounts["main"].client.credential
+        await until(lambda: credential.problem != "")
         await settled(daemon.work)
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
@@ -348,7 +349,8 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
 ) -> None:
     configured.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
     async with configured.daemon() as (daemon, client):
-        await until(daemon.work.schedule.accounts["second"].client.credential.is_refused)
+        credential = daemon.work.schedule.accounts["second"].client.credential
+        await until(lambda: credential.problem != "")
         await settled(daemon.work)
         assert await scraped(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200

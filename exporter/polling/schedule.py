@@ -141,7 +141,7 @@ class Schedule:
         self._forget(
             name
             for name, account in self.accounts.items()
-            if accounts.get(name) is not account or account.client.credential.is_refused()
+            if accounts.get(name) is not account or account.client.credential.problem
         )
         self.plans, self.accounts = plans, accounts
         for key, poll in list(self.running.items()):
@@ -257,7 +257,7 @@ class Schedule:
             return
         now, at = self._clocks.monotonic(), entry.at
         # Otherwise it waits for its regular time: the budget is used up, or the key is refused.
-        if account.pace.stretch <= 1.0 and not account.client.credential.is_refused():
+        if account.pace.stretch <= 1.0 and not account.client.credential.problem:
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             first = FIRST_WAIT_OF_LISTS if collector.discovers else FIRST_WAIT
             wait = first * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
@@ -270,11 +270,11 @@ class Schedule:
     def _apply_new_keys(self) -> None:
         """Poll all targets of an account at once if its key was refused and another key is there now."""
         for account in self.accounts.values():
-            if account.client.credential.is_refused():
+            if account.client.credential.problem:
                 account.client.credential.look()
         renewed = [name for name, account in self.accounts.items() if account.client.credential.is_replaced()]
         for name in renewed:
-            self.accounts[name].client.credential.refused = None
+            self.accounts[name].client.credential.accept()
             self._log.info("key has changed, polling at once", account=name)
         if renewed:
             self._forget(renewed)

@@ -99,15 +99,12 @@ def _refusal(parts: Parts, known: Collection[str]) -> str:
 
     `known` are the accounts; where there are none, readiness waits for databases.
     """
-    refused = {
-        name: account.client.credential.refused
+    problems = {
+        name: account.client.credential.problem
         for name, account in parts.schedule.accounts.items()
-        if (name in known or not known) and account.client.credential.is_refused()
+        if name in known or not known
     }
-    return ", ".join(
-        f"the {_credential_of(name)} {'is not accepted' if secret else 'cannot be used'}"
-        for name, secret in refused.items()
-    )
+    return ", ".join(f"the {_credential_of(name)} {problem}" for name, problem in problems.items() if problem)
 
 
 def _credential_of(account: str) -> str:

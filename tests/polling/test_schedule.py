@@ -307,7 +307,7 @@ async def test_a_key_that_is_put_right_brings_names_before_anything_that_carries
         # The file is read on a thread, which takes its time.
         credential = parts.schedule.accounts["main"].client.credential
         async with asyncio.timeout(PATIENCE):
-            while credential.is_refused():
+            while credential.problem:
                 await parts.turn(1)
         await parts.turn(1)
         for _ in range(2):

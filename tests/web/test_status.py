@@ -35,10 +35,10 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
         setup.unproven, setup.schedule.is_discovered = UNPROVEN, is_discovered
         setup.up["second"] = False
         accounts = setup.schedule.accounts
-        accounts["second"].client.credential.refused = "wrong"
+        accounts["second"].client.credential.refuse("wrong")
         setup.fail(zone(1, account="second"), reason="unauthorized")
         assert health(setup.parts())["waits_for"] == "the key of account second is not accepted"
-        accounts["main"].client.credential.refused = ""
+        accounts["main"].client.credential.problem = "cannot be used"
         setup.fail(zone(1), reason="credential")
         assert health(setup.parts())["waits_for"] == (
             "the key of account main cannot be used, the key of account second is not accepted"
@@ -51,7 +51,7 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
     async with view_setup("main", "database:orders") as setup:
         setup.unproven = UNPROVEN
         del setup.up["database:orders"]
-        setup.schedule.accounts["database:orders"].client.credential.refused = "wrong"
+        setup.schedule.accounts["database:orders"].client.credential.refuse("wrong")
         assert health(setup.parts())["waits_for"] == UNPROVEN
         del setup.up["main"]
         assert health(setup.parts())["waits_for"] == "the token of database orders is not accepted"

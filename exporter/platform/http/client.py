@@ -266,13 +266,13 @@ class PollCalls:
                 answer = await client.attempt(ready, self._deadline(attempt))
             except PlatformError as error:
                 if isinstance(error, errors.Unauthorized):
-                    client.credential.refused = secret
+                    client.credential.refuse(secret)
                 error.redact(ready.secrets)
                 wait = self._wait(operation, error, attempt)
                 if wait is None:
                     raise
             else:
-                client.credential.refused = None
+                client.credential.accept()
                 return answer
             finally:
                 client.rate_limiter.release()

@@ -15,12 +15,10 @@ class Credential:
         refresh: finds it out; awaited before `read`.
 
     Attributes:
-        look: called while a refused key prevents all calls, which would find another key.
-        refused: the key or token, if the platform refused it at its last use or a header cannot contain it; empty if
-            it could not be read; None if it was accepted or never used.
+        problem: why the last use of the key or token failed, as the end of a sentence; empty if it did not.
     """
 
-    __slots__ = ("_read", "_refresh", "_scheme", "look", "refused")
+    __slots__ = ("_failed", "_read", "_refresh", "_scheme", "look", "problem")
 
     def __init__(
         self,
@@ -33,7 +31,9 @@ class Credential:
         self._read = read
         self.look = look
         self._refresh = refresh
-        self.refused: str | None = None
+        self.problem = ""
+        # The key or token that failed; empty if it could not be read.
+        self._failed = ""
 
     async def header(self) -> tuple[str, str, str]:
         """Return the current key or token, and the name and the value of the header that contains it.
@@ -46,22 +46,26 @@ class Credential:
         try:
             secret = self._read()
         except CredentialError:
-            self.refused = ""
+            self._failed, self.problem = "", "cannot be used"
             raise
         if not secret or not secret.isascii() or not secret.isprintable():
-            self.refused = secret
+            self._failed, self.problem = secret, "cannot be used"
             raise CredentialError("the key is empty, or contains characters that are not allowed in a header")
         if self._scheme == "access_key":
             return secret, "AccessKey", secret
         return secret, "Authorization", f"Bearer {secret}"
 
-    def is_refused(self) -> bool:
-        """Return whether the key or token failed at its last use: it was refused, or could not be read or sent."""
-        return self.refused is not None
+    def refuse(self, secret: str) -> None:
+        """Record that the platform does not accept this key or token."""
+        self._failed, self.problem = secret, "is not accepted"
+
+    def accept(self) -> None:
+        """Record that the platform accepted the key or token, or that another one has taken its place."""
+        self.problem = ""
 
     def is_replaced(self) -> bool:
-        """Return whether the key or token was replaced after its last use failed; the caller then clears `refused`."""
+        """Return whether the key or token failed at its last use, and there is another one now."""
         try:
-            return self.refused is not None and self._read() != self.refused
+            return bool(self.problem) and self._read() != self._failed
         except CredentialError:
             return False

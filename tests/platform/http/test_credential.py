@@ -37,14 +37,14 @@ async def test_a_refused_key_is_known_to_be_replaced(
     credential = Credential("access_key", read)
     match said:
         case "refused":
-            credential.refused, _, _ = await credential.header()
+            credential.refuse((await credential.header())[0])
         case "accepted":
-            credential.refused = None
+            credential.accept()
         case "unread" | "unsent":
             with pytest.raises(CredentialError):
                 await credential.header()
     key = later
-    assert (credential.is_replaced(), credential.is_refused()) == (is_replaced, is_refused)
+    assert (credential.is_replaced(), credential.problem != "") == (is_replaced, is_refused)
 
 
 async def test_a_401_refuses_the_key_until_it_is_accepted() -> None:
@@ -53,5 +53,5 @@ async def test_a_401_refuses_the_key_until_it_is_accepted() -> None:
         for _ in answers:
             with suppress(PlatformError):
                 await dns.statistics(kit.calls, 102)
-            refused.append(kit.client.credential.is_refused())
-    assert refused == [False, True, True, False]
+            refused.append(kit.client.credential.problem)
+    assert refused == ["", "is not accepted", "is not accepted", ""]

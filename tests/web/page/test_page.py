@@ -60,7 +60,7 @@ def awaited(setup: ViewSetup) -> ViewSetup:
 def refused(setup: ViewSetup) -> None:
     """Set up an account whose key the platform refuses."""
     setup.up["main"] = False
-    setup.schedule.accounts["main"].client.credential.refused = "wrong"
+    setup.schedule.accounts["main"].client.credential.refuse("wrong")
     setup.fail(zone(1), reason="unauthorized")
 
 
