@@ -98,30 +98,34 @@ def _choice(kind: str, name: str, label: str, about: str) -> JSON:
 
 
 def _variable(variable: Variable) -> JSON:
-    query, kind = f"label_values({variable.expr}, {variable.value})", _LABEL_VALUES
-    extra: JSON = {}
+    """Return a choice of the page, whose values a query finds."""
+    built = _choice("query", variable.name, variable.title, variable.about)
+    built |= {"datasource": SOURCE, "refresh": _ON_TIME_RANGE_CHANGED, "sort": _ALPHABETICAL}
     if variable.text:
-        # Grafana takes text and value from the result by a pattern. The labels there are sorted by name; empty ones are
-        # missing.
-        query, kind = f"query_result({variable.expr})", _QUERY_RESULT
-        text, value = f'{variable.text}="(?<text>[^"]+)"', f'{variable.value}="(?<value>[^"]+)"'
-        in_order = variable.text < variable.value
-        extra["regex"] = rf"/(?:{text},\s*)?{value}/" if in_order else rf"/{value}(?:,\s*{text})?/"
+        built |= _values_of(f"query_result({variable.expr})", _QUERY_RESULT)
+        built["regex"] = _pattern(variable.text, variable.value)
+    else:
+        built |= _values_of(f"label_values({variable.expr}, {variable.value})", _LABEL_VALUES)
     if not variable.single:
-        # Without a current value Grafana takes the first one.
-        extra |= {"multi": True, "includeAll": True, "allValue": ".*"}
-        extra["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
-    return (
-        _choice("query", variable.name, variable.title, variable.about)
-        | {
-            "datasource": SOURCE,
-            "definition": query,
-            "query": {"qryType": kind, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"},
-            "refresh": _ON_TIME_RANGE_CHANGED,
-            "sort": _ALPHABETICAL,
-        }
-        | extra
-    )
+        built |= {"multi": True, "includeAll": True, "allValue": ".*"}
+        # Without a current value, Grafana would choose the first one.
+        built["current"] = {"selected": True, "text": ["All"], "value": ["$__all"]}
+    return built
+
+
+def _values_of(query: str, kind: int) -> JSON:
+    """Return the properties of a variable for the query that finds its values."""
+    asked = {"qryType": kind, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"}
+    return {"definition": query, "query": asked}
+
+
+def _pattern(text: str, value: str) -> str:
+    """Return the pattern by which Grafana finds two labels in a series: the shown text and the value.
+
+    The labels of a series are sorted by name. The text may be missing.
+    """
+    shown, chosen = f'{text}="(?<text>[^"]+)"', f'{value}="(?<value>[^"]+)"'
+    return rf"/(?:{shown},\s*)?{chosen}/" if text < value else rf"/{chosen}(?:,\s*{shown})?/"
 
 
 def _annotation(declared: Annotation) -> JSON:

@@ -45,7 +45,7 @@ def among(expr: str, ranking: str, *labels: str) -> str:
 
 
 def ratio(part: str, whole: str, *labels: str) -> str:
-    """Divide series with the same labels, if the divisor is above zero; other labels of the left side are kept."""
+    """Divide series that have these labels in common, if the divisor is above zero; the left side's labels are kept."""
     return f"{part} / on ({', '.join(labels)}) group_left () ({whole} > 0)"
 
 
