@@ -94,6 +94,15 @@ def test_a_shard_whose_state_is_a_file_writes_its_own_targets(config: Path) -> N
     assert 0 < len(zones) < 5
 
 
+def test_the_last_day_is_one_that_has_ended_on_the_platform_of_each_account(config: Path) -> None:
+    with running(is_present=True, dns_zones=1) as ahead:
+        ahead.world.clock.advance(86_400)
+        other = f"  - {{name: ahead, base_url: '{ahead.url}', api_key: {keys.API_KEY}}}\nstate:"
+        config.write_text(config.read_text().replace("state:", other, 1))
+        ended = backfill(config)
+    assert (ended.code, f": {day(-30)} to {day(-1)}, " in ended.out) == (0, True), ended.err
+
+
 def test_databases_have_no_history(config: Path) -> None:
     config.write_text("databases: [{name: a, url: 'libsql://a.example.net', auth_token: t, queries: []}]\n")
     ended = backfill(config)

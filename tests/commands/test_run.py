@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from exporter import __version__
+from exporter.daemon.daemon import STOP_SECONDS
 from exporter.sandbox import keys
 from exporter.settings.flags import flags
 from tests.commands.conftest import Configure
@@ -109,6 +110,7 @@ def test_every_flag_of_the_settings_is_in_the_help_of_run_which_others_name() ->
     for said in ("base-url URL", "auth access_key|bearer", "dns-statistics.interval DURATION", "log.level debug|info|"):
         assert said in whole
     assert "--api-key " not in whole
+    assert ("end the daemon within five seconds" in whole, STOP_SECONDS < 5) == (True, True)
     shown = invoke("backfill", "--help", environ={"COLUMNS": "80"}).out
     assert len(shown.splitlines()) <= 50
     assert "\nThis command also takes the other flags of `edge-exporter run --help`." in shown

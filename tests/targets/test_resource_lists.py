@@ -60,7 +60,7 @@ def test_every_shard_knows_all_targets_and_so_does_the_next_start(
 def test_a_damaged_list_of_the_state_is_ignored() -> None:
     made = registry(DISCOVERING)
     later = zlib.compress(b'[4, true, "", [], [["101", "a", "", null]]]')
-    for damaged in (b"", b"x", later, zlib.compress(b"true"), KnownResources(PLACE).pack()[:-4]):
+    for damaged in (b"", b"x", later, zlib.compress(b"true"), zlib.compress(b"{"), KnownResources(PLACE).pack()[:-4]):
         made.restore(PLACE, damaged)
     assert (names(made), made.is_known_whole(*PLACE)) == ("", False)
 
