@@ -720,6 +720,8 @@ async def test_a_query_s_duration_is_not_the_wait_for_the_budget() -> None:
         assert (parts.value("edge_api_throttled_seconds_total", account="database:orders") or 0.0) > 1
         durations = parts.samples("edge_database_query_duration_seconds", database="orders")
         assert list(durations.values()) == [0.0] * 8
+        for family in ("edge_up", "edge_api_budget_requests_per_second"):
+            assert parts.samples(family).keys() == {("main",)}, "they are of accounts, and not of databases"
         intervals = parts.samples("edge_database_query_interval_seconds", database="orders")
         assert [intervals[f"q{number}",] for number in range(8)] == [60.0, *[3600.0] * 7]
         assert "# HELP edge_database_q0 Column value of the configured query q0, polled.\n" in parts.text()
