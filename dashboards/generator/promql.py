@@ -5,22 +5,22 @@ TOP = "$top"
 
 
 def total(expr: str, *labels: str) -> str:
-    """Sum by labels, or all series without labels."""
+    """Sum by labels; without labels, sum all series."""
     return _aggregate("sum", expr, labels)
 
 
 def highest(expr: str, *labels: str) -> str:
-    """Take the maximum by labels, or of all series without labels."""
+    """Take the maximum by labels; without labels, the maximum of all series."""
     return _aggregate("max", expr, labels)
 
 
 def lowest(expr: str, *labels: str) -> str:
-    """Take the minimum by labels, or of all series without labels."""
+    """Take the minimum by labels; without labels, the minimum of all series."""
     return _aggregate("min", expr, labels)
 
 
 def count(expr: str, *labels: str) -> str:
-    """Count series by labels, or all series without labels."""
+    """Count series by labels; without labels, count all series."""
     return _aggregate("count", expr, labels)
 
 
