@@ -114,8 +114,9 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         lasts, changed = self.highs | self.lasts, Days()
         for ordinal, value in source.days.items():
             day = ordinal - self.first_day
-            is_left_out = day <= self.newest_closed or (is_oldest_left_out and ordinal == oldest)
-            if not is_left_out and value != lasts.get(day) and is_count(value):
+            if value == lasts.get(day) or day <= self.newest_closed or (ordinal == oldest and is_oldest_left_out):
+                continue
+            if is_count(value):
                 changed[day] = int(value) if float(value).is_integer() else value
         return changed
 
