@@ -81,7 +81,13 @@ class FileStorage(Storage):
     # The methods from here on run on the thread.
 
     def _is_open(self) -> bool:
-        return self._database is not None and not self._is_lost()
+        # If the file was deleted, moved, replaced or emptied, writes would be lost.
+        try:
+            found = self._path.stat()
+        except OSError:
+            return False
+        is_same = found.st_size > 0 and (found.st_dev, found.st_ino) == self._inode
+        return is_same and self._database is not None
 
     def _open_locked(self) -> dict[PollKey, StateRow]:
         try:
@@ -129,14 +135,6 @@ class FileStorage(Storage):
         # The error names the user's id, because the usual cause is a file or a volume of another user.
         reason = getattr(error, "strerror", None) or error
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
-
-    def _is_lost(self) -> bool:
-        """Return whether the file was deleted, moved, replaced or emptied, so that writes would be lost."""
-        try:
-            found = self._path.stat()
-        except OSError:
-            return True
-        return not found.st_size or (found.st_dev, found.st_ino) != self._inode
 
     def _open(self) -> dict[PollKey, StateRow]:
         """Open the file, or a new one in place of one that is damaged; return its rows."""

@@ -18,10 +18,6 @@ class Shard:
     index: int | None = 0
     total: int = 1
 
-    def owns(self, key: TargetKey) -> bool:
-        """Return whether the process polls a target."""
-        return self.owner_of(key) == self.index
-
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
         """Return the number of the shard that a target belongs to.
 

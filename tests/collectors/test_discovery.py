@@ -101,7 +101,7 @@ async def test_the_rate_limits_of_other_shards_zones_and_of_those_that_are_left_
     context.registry.configure([Selection("main", "shield_zone", discover=True, exclude=left_out)])
     await COLLECTOR.poll(context, asks)
     asked = [arguments["shieldZoneId"] for _, arguments in caller.calls if "shieldZoneId" in arguments]
-    assert asked == [int(key.id) for key in keys[1:] if shard.owns(key)]
+    assert asked == [int(key.id) for key in keys[1:] if shard.owner_of(key) == shard.index]
 
 
 async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_a_call_fails() -> None:

@@ -89,10 +89,8 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
 
 def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     own, other = Shard(0, 2), Shard(1, 2)
-    zone_of = {
-        shard: next(str(n) for n in range(99) if shard.owns(TargetKey.of("main", "shield_zone", str(n))))
-        for shard in (own, other)
-    }
+    keys = [TargetKey.of("main", "shield_zone", str(number)) for number in range(99)]
+    zone_of = {shard: next(key.id for key in keys if shard.owner_of(key) == shard.index) for shard in (own, other)}
     limits = {shard: tuple(Resource(f"{shard.index}{n}", parent=zone) for n in "12") for shard, zone in zone_of.items()}
     place = ("main", "rate_limit")
     before = registry(type(DISCOVERING)(*place, discover=True), other)
