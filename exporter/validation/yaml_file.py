@@ -37,7 +37,7 @@ _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not f
 
 @dataclass(frozen=True, slots=True)
 class MarkedFile:
-    """The content of a YAML file. All files are equal, so that settings from different files are if they say the same.
+    """The content of a YAML file, and where each value of the settings comes from.
 
     Attributes:
         source: The name of the file as the user gave it.
@@ -46,10 +46,10 @@ class MarkedFile:
         settable: The variables for values that nothing sets, by their paths.
     """
 
-    source: str = field(default="", compare=False)
-    data: Data = field(default_factory=dict, compare=False)
-    places: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False, repr=False)
-    settable: Mapping[KeyPath, Place] = field(default_factory=dict, compare=False)
+    source: str = ""
+    data: Data = field(default_factory=dict)
+    places: Mapping[KeyPath, Place] = field(default_factory=dict)
+    settable: Mapping[KeyPath, Place] = field(default_factory=dict)
 
     def locate(self, path: KeyPath) -> Place:
         """Return the place of the value at the path, or of the nearest mapping or list around it.

@@ -12,6 +12,7 @@ from exporter.settings.flags import Flag, flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
+from exporter.validation.section import leaves
 from tests.commands.transcript import assert_cases, printed
 from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
 
@@ -96,10 +97,10 @@ def test_every_flag_and_its_variable_set_the_same(flag: Flag, tmp_path: Path, mo
     write(tmp_path, "postgresql://of-the-file/edge", "a-file")
     given = "false" if flag.default == "true" else VALUES[flag.metavar]
     environ = {name: text for name, text in ENOUGH.items() if flag.name != "--api-key-file" or "KEY" not in name}
-    by_flag = load(None, {flag.name: given}, environ)
-    by_variable = load(None, None, {**environ, flag.variable: given})
+    by_flag = list(leaves(load(None, {flag.name: given}, environ)))
+    by_variable = list(leaves(load(None, None, {**environ, flag.variable: given})))
     assert by_flag == by_variable
-    assert by_flag != load(None, None, ENOUGH)
+    assert by_flag != list(leaves(load(None, None, ENOUGH)))
     assert flag.help.endswith(".")
 
 
