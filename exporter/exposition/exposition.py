@@ -64,7 +64,7 @@ class Filter:
 
 @dataclass(slots=True)
 class _Block:
-    """A family: its headers, its segments, and the chunks of targets that changed; an empty one removes a target."""
+    """A family: its headers, its segments, and the chunks of targets that changed since; an empty chunk is none."""
 
     info: FamilyInfo
     headers: Mapping[Format, Part]

@@ -57,7 +57,7 @@ class Renderer:
         """Build the next generation from all changes, without what has expired, and make it the current one."""
         self.store.expire()
         began = self.monotonic()
-        await blocking(self.thread, self.exposition.take, self.store.changes())
+        await blocking(self.thread, self.exposition.take, self.store.take_changes())
         self.current = await blocking(self.thread, self.exposition.build)
         self._rendered = self.monotonic()
         self.telemetry.render.set(self._rendered - began)

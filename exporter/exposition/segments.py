@@ -24,7 +24,7 @@ _FINAL_BLOCK = b"\x03\x00"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Bytes of an exposition, compressed up to a full flush.
+    """Bytes of an exposition, compressed so that compressed parts can be joined: they end with a full flush.
 
     Attributes:
         crc: the checksum of the plain bytes.
@@ -114,10 +114,10 @@ class Segment:
         return [plain[begin:end] for begin, end in found]
 
     def changed(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
-        """Return the segments with changes: new chunks, or empty ones in place of those to remove.
+        """Return the segments that replace this one when targets have these chunks; an empty chunk removes its target.
 
-        The result is this segment if nothing differs from it, several if there is too much for one, and none if nothing
-        is left.
+        That is this segment itself if no chunk differs, several segments if there is too much for one, and none if
+        nothing is left.
         """
         former = self.chunks()
         keys, chunks = list(self.keys), list(former)

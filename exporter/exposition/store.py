@@ -224,8 +224,8 @@ class Store:
                 self.change(status.key, status.health(), status.families)
                 status.families = ()
 
-    def changes(self) -> Mapping[PollKey, Update]:
-        """Return the changes since the last call."""
+    def take_changes(self) -> Mapping[PollKey, Update]:
+        """Return the changes since the last call, and forget them."""
         changed, self._changed = self._changed, {}
         self.has_changed.clear()
         return changed

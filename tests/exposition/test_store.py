@@ -56,7 +56,7 @@ class StoreSetup:
             "interval": lambda lifetime: setattr(self, "lifetime", lifetime),
             "wait": lambda seconds: self._wait(self.monotonic, seconds),
             "wall": lambda seconds: self._wait(self.wall, seconds),
-            "take": lambda _: self.store.changes(),
+            "take": lambda _: self.store.take_changes(),
             "expire": lambda _: self._expire(),
         }
         for step in steps.split():
@@ -83,7 +83,7 @@ class StoreSetup:
     ],
 )
 def test_a_generation_takes_what_its_last_good_poll_gave(steps: str, values: list[float | None]) -> None:
-    updates = StoreSetup().run(steps).store.changes().values()
+    updates = StoreSetup().run(steps).store.take_changes().values()
     families = [update[QUERIES.name] for update in updates if QUERIES.name in update]
     assert [family and family.samples[0].value for family in families] == values
 
