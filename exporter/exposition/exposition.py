@@ -5,6 +5,7 @@ of many targets; one that did not change is kept as it is. A generation contains
 formats, which differ only in their headers.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -64,12 +65,11 @@ class Filter:
 
 @dataclass(slots=True)
 class _Block:
-    """A family: its headers, its segments, and the chunks of targets that changed since; an empty chunk is none."""
+    """A family: its headers and its segments."""
 
     info: FamilyInfo
     headers: Mapping[Format, Part]
     segments: Sequence[Segment] = ()
-    changes: dict[PollKey, bytes] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)
@@ -103,15 +103,17 @@ class Exposition:
         self._blocks = blocks
 
     def take(self, changes: Mapping[PollKey, Update]) -> None:
-        """Render the changed targets."""
+        """Render the changed targets; only the segments that differ are joined and compressed again."""
+        chunks = defaultdict[str, dict[PollKey, bytes]](dict)
         for key, update in changes.items():
             for name, family in update.items():
                 if name in self._blocks:
-                    self._blocks[name].changes[key] = b"" if family is None else _rendered(key, family)
+                    chunks[name][key] = b"" if family is None else _rendered(key, family)
+        for name, changed in chunks.items():
+            self._blocks[name].segments = with_changes(self._blocks[name].segments, changed)
 
     def build(self) -> Generation:
-        """Join all chunks into a generation; only segments that changed are joined and compressed again."""
-        self._join()
+        """Join all segments into a generation."""
         own, bodies = own_families(self.own, self._admits), {}
         for form in Format:
             parts = []
@@ -124,7 +126,6 @@ class Exposition:
 
     def select(self, wanted: Filter, form: Format) -> bytes:
         """Return the part of the exposition that a filter selects."""
-        self._join()
         pieces: list[bytes] = []
         for block in self._blocks.values():
             if wanted.wants_family(block.info):
@@ -135,12 +136,6 @@ class Exposition:
         if not wanted.collectors and not wanted.targets:
             pieces.append(encode(own_families(self.own, self._admits, wanted.names), form))
         return b"".join((*pieces, END[form]))
-
-    def _join(self) -> None:
-        """Put all changes into the segments."""
-        for block in self._blocks.values():
-            if block.changes:
-                block.segments, block.changes = with_changes(block.segments, block.changes), {}
 
 
 def _rendered(key: PollKey, family: Family) -> bytes:
