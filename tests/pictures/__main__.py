@@ -168,7 +168,7 @@ class Painter:
         with demo_running() as demo:
             demo.sandbox.post("/sandbox/faults", kind="status", status=500, path="/dnszone/104/statistics")
             wait_until(lambda: "server_error" in demo.get("/api/v1/status").text, "a poll that fails")
-            window = self.browser.new_page(viewport={"width": 1280, "height": 1130})
+            window = self.browser.new_page(viewport={"width": 1440, "height": 1180})
             window.goto(f"{demo.url}/?collector=dns_statistics")
             window.wait_for_load_state("networkidle")
             window.screenshot(path=self.folder / "status-page.png")
