@@ -12,7 +12,6 @@ from exporter.untrusted.regular_file import read_text, unreadable
 from exporter.validation.section import Conflict, Section, broken
 from exporter.validation.types import Metavar
 
-_NO_HEADER_VALUE = re.compile(r"[^\x20-\x7e]")
 # Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
 _QUOTED = re.compile(r"""(["']).*\1""")
 
@@ -36,7 +35,7 @@ def _usable(secret: SecretStr) -> SecretStr:
     text = secret.get_secret_value().strip()
     if not text:
         raise SecretError("is empty")
-    if _NO_HEADER_VALUE.search(text):
+    if not (text.isascii() and text.isprintable()):
         raise SecretError("contains a line break or another character that an HTTP header cannot carry")
     if _QUOTED.fullmatch(text):
         raise SecretError("has quotes around the secret, which would be sent with it")

@@ -87,7 +87,6 @@ class AccessControl:
         if not colon:
             return wrong
         known = self._hashes.get(user)
-        hashed = known or self._slowest
         digest = blake2b(password, key=known or b"").digest()
         if self._remembered.get(user) == digest:
             return None
@@ -97,7 +96,7 @@ class AccessControl:
             # Another request may have checked the same password in the meantime.
             if self._remembered.get(user) != digest:
                 seen = password[:_LONGEST_PASSWORD]
-                if await blocking(self._executor, bcrypt.checkpw, seen, hashed) and known:
+                if await blocking(self._executor, bcrypt.checkpw, seen, known or self._slowest) and known:
                     self._remembered[user] = digest
         return None if self._remembered.get(user) == digest else wrong
 
