@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.store import Store
+from exporter.exposition.store import GONE, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.platform.errors import Deadline
 from exporter.targets.target import PollKey, Target
@@ -111,8 +111,17 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
 
 
 @pytest.mark.parametrize(
-    ("steps", "since"), [("fail wall:60 fail", START), ("fail wall:60 ok wall:60 fail", START + 120)]
+    ("steps", "since", "message"),
+    [
+        ("fail wall:60 fail", START, "in words"),
+        ("fail wall:60 ok wall:60 fail", START + 120, "in words"),
+        ("fail ok", 0.0, ""),
+        ("ok:1 fail wait:1 wall:60 expire", START, "in words"),
+        ("ok:1 wait:1 wall:60 expire", START + 60, ""),
+        ("ok fail gone", START, "in words"),
+        ("ok gone", 0.0, GONE),
+    ],
 )
-def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float) -> None:
+def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float, message: str) -> None:
     (status,) = StoreSetup().run(steps).store.statuses.values()
-    assert status.since == since
+    assert (status.since, status.message) == (since, message)
