@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry
 
 from exporter import __version__
 from exporter.daemon.accounts import AccountObserver
+from exporter.exposition.exposition import Format
 from exporter.telemetry import Telemetry
 from tests.exporter_parts import exporter_parts, only, still
 
@@ -33,6 +34,7 @@ def test_an_account_is_up_for_an_interval_after_an_authenticated_answer() -> Non
 async def test_a_new_exporter_shows_its_state_and_its_process_and_what_may_be_worth_an_alert_begins_at_0() -> None:
     async with exporter_parts(collectors=only("discovery", "dns_statistics")) as parts:
         text = parts.text()
+        openmetrics = b"".join(parts.renderer.current.bodies[Format.OPENMETRICS].plain()).decode()
     call = 'account="main",operation="search"'
     expected = {
         f'edge_api_request_failures_total{{{call},reason="unauthorized"}} 0.0',
@@ -50,6 +52,9 @@ async def test_a_new_exporter_shows_its_state_and_its_process_and_what_may_be_wo
     own = ("process_open_fds ", "python_info{", "python_gc_collections_total{", "edge_api_throttled_seconds_total{")
     assert [name for name in own if f"\n{name}" not in text] == []
     assert "_created" not in text
+    corrected = set(re.findall(r'^edge_exporter_ledger_corrections_total\{family="(\w+)"', text, re.MULTILINE))
+    assert corrected == {"edge_dns_queries_total", "edge_dns_routed_queries_total"}, "other families are no counters"
+    assert "# UNIT edge_api_throttled_seconds seconds\n" in openmetrics
     families = re.findall("^# TYPE (edge_dns|edge_api|edge_exporter)_", text, re.MULTILINE)
     assert families == sorted(families, key=lambda name: name != "edge_dns"), "its own come last"
     # Calls may take longer than what the loop does.

@@ -92,6 +92,11 @@ class Situation:
     words: tuple[str, ...] = ()
 
 
+async def expired(parts: ExporterParts) -> None:
+    parts.clock.now += 4000
+    parts.store.expire()
+
+
 # fmt: off
 SITUATIONS = (
     Situation("a disabled collector", whole(ASKED, {SCANS: " ".join(ZONES)}),
@@ -147,6 +152,8 @@ SITUATIONS = (
         {"account": ONE}, after(status(STATISTICS, body={"TotalQueriesServed": 5}))),
     Situation("a failing target whose last values are still served", {(DNS, ZONE): {}}, {"account": ONE},
         after(status(STATISTICS, 500), turns=300)),
+    Situation("values that no poll has renewed in time", whole(FAILING, {DNS: ZONE}), {"account": ONE}, expired,
+        ("failing since 2026-02-08 12:00:00 UTC: no poll has succeeded in time",)),
     Situation("a list that fails", whole(FAILING, {SHIELDS: "shield_zone/1 shield_zone/2 shield_zone/3 account/main"}),
         {}, after(status("/shield/shield-zones", 500), turns=4000), ("server_error",)),
     Situation("a zone that fails, as does its list", whole(FAILING, {DNS: ZONE}),
