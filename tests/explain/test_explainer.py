@@ -97,6 +97,11 @@ async def expired(parts: ExporterParts) -> None:
     parts.store.expire()
 
 
+async def one_after_the_other(parts: ExporterParts) -> None:
+    for zone, seconds in ((101, 600), (102, 4000)):
+        await after(status(f"/dnszone/{zone}/statistics", 500), turns=seconds)(parts)
+
+
 # fmt: off
 SITUATIONS = (
     Situation("a disabled collector", whole(ASKED, {SCANS: " ".join(ZONES)}),
@@ -156,6 +161,9 @@ SITUATIONS = (
         ("failing since 2026-02-08 12:00:00 UTC: no poll has succeeded in time",)),
     Situation("a list that fails", whole(FAILING, {SHIELDS: "shield_zone/1 shield_zone/2 shield_zone/3 account/main"}),
         {}, after(status("/shield/shield-zones", 500), turns=4000), ("server_error",)),
+    Situation("two zones that fail, one after the other", whole(FAILING, {DNS: "dns_zone/101 dns_zone/102"}),
+        {"account": {**ONE, "dns_zones": {**OFF, "ids": [101, 102]}}}, one_after_the_other,
+        ("failing since 2026-02-08 12:10:00 UTC: server_error",)),
     Situation("a zone that fails, as does its list", whole(FAILING, {DNS: ZONE}),
         {"account": {"dns_zones": {"ids": [101]}}, "fault": status("/search", 400, "no")},
         after(status(STATISTICS, 500), turns=4000), ("server_error",)),
