@@ -173,8 +173,8 @@ SITUATIONS = (
     Situation("a query without a row", {QUERY: {NONE: ("edge_database_q",)}}, query("SELECT 1 AS value WHERE 0")),
     Situation("a query that fails", {QUERY: {FAILING: None}}, query("SELECT x FROM nowhere"), words=("sql",)),
     # The test's folder has a folder of that name, which is no state file.
-    Situation("a ledger that cannot write", {(DNS, ZONE): {FAILING: COUNTERS}},
-        {"account": ONE, "more": {"state": {"path": "state.db"}}}, words=("the counters cannot be saved: ",)),
+    Situation("a ledger that cannot write", {(DNS, "dns_zone/104"): {FAILING: COUNTERS, NONE: (WINDOW[2], DAY[1])}},
+        {"account": {**ONE, "dns_zones": {**OFF, "ids": [104]}}, "more": {"state": {"path": "state.db"}}}, words=("the counters cannot be saved: ",)),
 )
 # fmt: on
 
