@@ -174,7 +174,8 @@ SITUATIONS = (
     Situation("a query that fails", {QUERY: {FAILING: None}}, query("SELECT x FROM nowhere"), words=("sql",)),
     # The test's folder has a folder of that name, which is no state file.
     Situation("a ledger that cannot write", {(DNS, "dns_zone/104"): {FAILING: COUNTERS, NONE: (WINDOW[2], DAY[1])}},
-        {"account": {**ONE, "dns_zones": {**OFF, "ids": [104]}}, "more": {"state": {"path": "state.db"}}}, words=("the counters cannot be saved: ",)),
+        {"account": {**ONE, "dns_zones": {**OFF, "ids": [104]}}, "more": {"state": {"path": "state.db"}}},
+        words=("the counters cannot be saved: ",)),
 )
 # fmt: on
 
