@@ -69,16 +69,16 @@ def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], s
         OSError: the file cannot be written.
     """
     written, fresh = 0, output.with_name(output.name + ".part")
+    by_family = groupby(sorted(past, key=lambda one: one.info.name), key=lambda one: one.info)
     try:
         with fresh.open("w", encoding="utf-8", newline="\n") as file:
-            for info, series in groupby(sorted(past, key=lambda one: one.info.name), key=lambda one: one.info):
+            for info, series in by_family:
                 name = info.name.removesuffix("_total")
                 file.write(f"# HELP {name} {_escaped(info.help)}\n# TYPE {name} counter\n")
                 for one in series:
-                    named = _named(one, labels)
-                    for at, value in samples(one.days, step):
-                        file.write(f"{named} {value:.17g} {at // 1000}.{at % 1000:03d}\n")
-                        written += 1
+                    lines = list(_lines(one, labels, step))
+                    file.writelines(lines)
+                    written += len(lines)
             file.write("# EOF\n")
             file.flush()
             os.fsync(file.fileno())
@@ -86,6 +86,13 @@ def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], s
     finally:
         fresh.unlink(missing_ok=True)
     return written
+
+
+def _lines(series: PastSeries, labels: Mapping[str, str], step: int) -> Iterator[str]:
+    """Yield the samples of a series as lines of OpenMetrics."""
+    named = _named(series, labels)
+    for at, value in samples(series.days, step):
+        yield f"{named} {value:.17g} {at // 1000}.{at % 1000:03d}\n"
 
 
 def _named(series: PastSeries, labels: Mapping[str, str]) -> str:

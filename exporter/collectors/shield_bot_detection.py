@@ -7,6 +7,7 @@ from exporter.platform.api.shield_models import BOT_SENSITIVITY, BotDetectionCon
 
 
 def _sensitivity(bots: BotDetectionConfiguration) -> dict[tuple[str, ...], float]:
+    """Return (signal, level) → 1 for the current level, 0 for the others."""
     signals = {
         "request_integrity": bots.request_integrity,
         "ip_address": bots.ip_address,

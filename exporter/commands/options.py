@@ -70,8 +70,9 @@ class SettingsCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             title = parameter.section if isinstance(parameter, SettingOption) else "Options"
-            # An argument is in the usage line.
-            if isinstance(parameter, click.Option) and (record := parameter.get_help_record(ctx)) is not None:
+            record = parameter.get_help_record(ctx)
+            # An argument has no record: it is in the usage line.
+            if record is not None:
                 sections.setdefault(title, []).append(record)
         for title in sections if self._lists_all else ("Options", ACCOUNT):
             with formatter.section(title):

@@ -124,13 +124,15 @@ class DnsZones:
                 return dict(content)
             return {key: float(value) if value else 0 for key, value in content.items()}
 
-        everything = sum(total for total, _ in buckets.values())
-        normal = {key: total - smart for key, (total, smart) in buckets.items()}
+        queries = {key: total for key, (total, _) in buckets.items()}
+        smart = {key: part for key, (_, part) in buckets.items()}
+        normal = {key: total - smart[key] for key, total in queries.items()}
+        everything = sum(queries.values())
         return {
             "TotalQueriesServed": everything,
-            "QueriesServedChart": chart("queries", {key: total for key, (total, _) in buckets.items()}),
+            "QueriesServedChart": chart("queries", queries),
             "NormalQueriesServedChart": chart("normal", normal),
-            "SmartQueriesServedChart": chart("smart", {key: smart for key, (_, smart) in buckets.items()}),
+            "SmartQueriesServedChart": chart("smart", smart),
             "QueriesByTypeChart": chart("record_types", traffic.by_record_type(everything) if buckets else {}),
         }
 

@@ -82,8 +82,13 @@ async def count(caller: Caller, text: str) -> Answer[int | None]:
     return Answer(answer.value.total, answer.date)
 
 
+async def _page(caller: Caller, skipped: int, size: int) -> Answer[SearchResponse]:
+    """Return a page of a search without a text, which finds every resource."""
+    return await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
+
+
 async def everything(caller: Caller) -> Answer[SearchListing]:
-    """List all resources of the account: read every page of a search without a text.
+    """List all resources of the account.
 
     If a later page fails, the pages before it are returned as an incomplete listing: platforms show 10,000 results at
     most, and answer requests for more with any error.
@@ -95,21 +100,12 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
     fault: PlatformError | None = None
     total: int | None = None
     size, skipped = PAGE_SIZE, 0
+    try:
+        answer = await _page(caller, skipped, size)
+    except Rejected:
+        size = DEFAULT_PAGE_SIZE
+        answer = await _page(caller, skipped, size)
     for _ in range(MOST_PAGES):
-        try:
-            answer = await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
-        except Rejected:
-            if skipped:
-                break
-            if size == DEFAULT_PAGE_SIZE:
-                raise
-            size = DEFAULT_PAGE_SIZE
-            continue
-        except PlatformError as error:
-            if not skipped:
-                raise
-            fault = error
-            break
         items, before = answer.value.search_results or [], len(names)
         readable = usable(items)
         for item in readable:
@@ -120,6 +116,13 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
         # cannot be read may be new.
         may_have_new = len(names) > before or (total is not None and len(readable) < len(items))
         if not may_have_new or (total is not None and skipped >= total):
+            break
+        try:
+            answer = await _page(caller, skipped, size)
+        except Rejected:
+            break
+        except PlatformError as error:
+            fault = error
             break
     complete = total is not None and len(names) == total
     return Answer(SearchListing(names, total, complete, fault), answer.date)

@@ -215,9 +215,7 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
         try:
             body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
             return validated(lambda value: adapter.validate_json(_written(value), context=unreadable), body, unreadable)
-        except ValidationError:
-            raise
-        except (ValueError, RecursionError):
+        except (json.JSONDecodeError, RecursionError):
             raise error from None
 
 

@@ -197,8 +197,11 @@ def translate(error: BaseException) -> httpx.RequestError:
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None:
+        chain.append(link)
         # The exception of a connector holds that of the operating system.
-        chain += [link, *filter(None, [getattr(link, "os_error", None)])]
+        os_error = getattr(link, "os_error", None)
+        if os_error is not None:
+            chain.append(os_error)
         link = link.__cause__ or link.__context__
     if any(isinstance(found, BadHttpMessage) and "Too many headers" in found.message for found in chain):
         return HeadTooLarge("")
