@@ -34,6 +34,7 @@ def man_page(commands: Iterable[tuple[tuple[str, ...], click.Command]]) -> str:
 
 
 def _section(path: tuple[str, ...], command: click.Command) -> Iterator[str]:
+    """Yield the lines of a command: its usage, its help, and its options."""
     context = click.Context(command, info_name=" ".join(path), help_option_names=["-h", "--help"])
     yield f'.SS "{_escaped(" ".join([*path, *command.collect_usage_pieces(context)]))}"'
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):

@@ -64,6 +64,7 @@ def _targets(declared: Panel) -> list[JSON]:
 
 
 def _lines(declared: Panel, view: TimeSeries) -> JSON:
+    """Build a graph."""
     wide = declared.width >= _WIDE
     custom: JSON = {
         "drawStyle": "bars" if view.bars else "line",
@@ -99,6 +100,7 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
 
 
 def _numbers(declared: Panel, view: Stat) -> JSON:
+    """Build large figures."""
     return {
         "type": "stat",
         "options": {
@@ -119,6 +121,7 @@ def _numbers(declared: Panel, view: Stat) -> JSON:
 
 
 def _timeline(declared: Panel) -> JSON:
+    """Build a row of coloured states for each series."""
     return {
         "type": "state-timeline",
         "options": {
@@ -135,6 +138,7 @@ def _timeline(declared: Panel) -> JSON:
 
 
 def _table(declared: Panel, view: Table) -> JSON:
+    """Build a table."""
     # With Grafana's default minimum width, the last columns would not be visible.
     custom = {"filterable": True, "minWidth": 60, "align": "auto", "inspect": False}
     return {
@@ -177,6 +181,7 @@ def _rows(declared: Panel, view: Table) -> list[JSON]:
 
 
 def _column(column: Column) -> JSON:
+    """Return the properties by which a column differs from the defaults of its table."""
     # Without `noValue` here, every empty cell would show the text of the empty table.
     properties: JSON = {"unit": "string" if column.label else column.unit, "noValue": "-"}
     if column.decimals is not None:
@@ -198,6 +203,14 @@ def _column(column: Column) -> JSON:
 
 
 def _fields(declared: Panel, colour: str, overrides: list[JSON] | None = None, **others: object) -> JSON:
+    """Return how values are shown.
+
+    Args:
+        declared: the panel.
+        colour: the mode by which Grafana chooses colours.
+        overrides: the properties of single columns or series.
+        others: more defaults; None is left out.
+    """
     view = declared.view
     return {
         "defaults": {
@@ -247,6 +260,7 @@ def _words(words: tuple[Word, ...]) -> list[JSON]:
 
 
 def _override(matcher: str, subject: str, properties: JSON) -> JSON:
+    """Return properties for the columns or series that a matcher of Grafana selects."""
     return {
         "matcher": {"id": matcher, "options": subject},
         "properties": [{"id": name, "value": value} for name, value in properties.items()],

@@ -19,10 +19,12 @@ def _of_exporters(expr: str) -> str:
 
 
 def _last(name: str) -> str:
+    """Return a gauge of each instance."""
     return highest(series(name, INSTANCE), "instance")
 
 
 def _rate(name: str, *by: str) -> str:
+    """Return the rate of a counter of the chosen accounts and instances, summed by labels."""
     return total(own_rate(name, *_API), *by)
 
 
@@ -83,6 +85,7 @@ _TIGHTEST = top(f"({_DEMAND_AT_END} / {_BUDGET_AT_END})")
 
 
 def _of_tightest(expr: str, legend: str) -> Query:
+    """Return a query for the accounts that need the largest share of their budget."""
     return Query(among(expr, _TIGHTEST, "account"), legend)
 
 

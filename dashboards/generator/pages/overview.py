@@ -30,10 +30,12 @@ _DOWN = f"sum({series('up')} == bool 0 and on (job, instance) {_LATELY})"
 
 
 def _accounts(expr: str) -> str:
+    """Limit a column to 50 accounts."""
     return top(expr, 50)
 
 
 def _by_account(recorded: str) -> str:
+    """Sum a recorded series by account, for the 20 accounts with the highest values."""
     return top(total(series(recorded, ACCOUNT), "account"), 20)
 
 

@@ -63,6 +63,7 @@ def _mode(engine: str, label: str) -> str:
 
 
 def _rules(state: str) -> str:
+    """Return each zone's number of WAF rules in a state."""
     return ZONES.gauge("edge_shield_zone_waf_rules", f'state="{state}"')
 
 

@@ -21,6 +21,7 @@ _AN_ALERT = "an alert of the shipped rules is pending or fires"
 
 
 def _alerts(*matchers: str, of: str = "ALERTS") -> str:
+    """Select alerts of the shipped rules, without the watchdog."""
     return f"{of}{{{', '.join((*_NAMES, *matchers))}}}"
 
 
