@@ -176,6 +176,18 @@ async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_be
             writer.close()
 
 
+async def test_connections_that_have_ended_do_not_count() -> None:
+    with capture_logs() as logs:
+        async with serving(named, limit=2) as (_, port):
+            for _ in range(6):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(REQUEST.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+                assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+                writer.close()
+                await turns()
+    assert logs == []
+
+
 async def test_no_connection_beyond_the_limit_is_accepted_while_all_are_being_answered() -> None:
     begun, release = list[Scope](), asyncio.Event()
 
