@@ -72,7 +72,8 @@ class Telemetry:
         )
         self.retries = counter("edge_api_retries_total{account, operation}", "Retries of requests.")
         self.unexpected = counter(
-            "edge_api_unexpected_values_total{account, operation, field}", "Unknown values of fields in good answers."
+            "edge_api_unexpected_values_total{account, operation, field}",
+            "Unknown or unreadable values of fields in good answers.",
         )
         self.throttled = counter(
             "edge_api_throttled_seconds_total{account}", "Time that calls waited for the account's request budget."

@@ -155,8 +155,9 @@ class AccountCharts:
         if collector is dns_statistics.COLLECTOR:
             return source.days
         if collector is shield_rate_limits.COLLECTOR:
-            zeros = dict.fromkeys(range(self.today - BREACH_DAYS + 1, self.today), 0.0) if source.charted else {}
-            return {**zeros, **source.days}
+            closed = range(self.today - BREACH_DAYS + 1, self.today) if source.charted else ()
+            # A day that the chart omits has no breaches.
+            return {**dict.fromkeys(closed, 0.0), **source.days}
         # The window of a configured endpoint may begin in the middle of its oldest day.
         return {day: source.days[day] for day in sorted(source.days)[1:]}
 

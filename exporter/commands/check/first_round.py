@@ -123,7 +123,8 @@ def _result(work: Work, name: str) -> AccountResult:
 
 def _row(status: Status) -> Row:
     """Return the row for one target of one collector."""
-    target, result = status.target, OK if status.up else FAILED
+    target = status.target
+    result = OK if status.up else FAILED
     if status.up and status.message and not status.families:
         result = HAS_NONE
     detail = status.message if status.polled else "not polled yet: the platform asked to wait"

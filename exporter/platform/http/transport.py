@@ -90,7 +90,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 proxy_headers=self._proxy_headers,
             )
         except CAUGHT as error:
-            self.losses += isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError)
+            if isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError):
+                self.losses += 1
             _raise(error)
         read = [pair for pair in response.raw_headers if pair[0].lower() in _READ]
         return httpx.Response(response.status, headers=read, stream=_Body(response))
