@@ -89,9 +89,7 @@ def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
 
 
 def _metavar(field: FieldInfo) -> str:
-    said = next((extra.text for extra in field.metadata if isinstance(extra, Metavar)), None)
-    if said is not None:
-        return said
     if get_origin(field.annotation) is Literal:
         return "|".join(get_args(field.annotation))
-    return _METAVARS.get(field.annotation, "TEXT")
+    said = next((extra.text for extra in field.metadata if isinstance(extra, Metavar)), "")
+    return said or _METAVARS.get(field.annotation, "TEXT")

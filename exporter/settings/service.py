@@ -7,17 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    TypeAdapter,
-    UrlConstraints,
-    ValidationError,
-    create_model,
-)
-from pydantic_core import MultiHostUrl
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, create_model
+from pydantic_core import SchemaValidator, core_schema
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
@@ -40,7 +31,7 @@ from exporter.validation.types import (
     Text,
 )
 
-_POSTGRESQL = TypeAdapter(Annotated[MultiHostUrl, UrlConstraints(allowed_schemes=["postgresql", "postgres"])])
+_POSTGRESQL = SchemaValidator(core_schema.multi_host_url_schema(allowed_schemes=["postgresql", "postgres"]))
 _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _NO_POSTGRESQL = (
     "is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database, with the "
@@ -127,12 +118,7 @@ class WebSettings(Section):
 
 def _address_problem(address: str) -> str:
     """Return why the address of a state database cannot be used, without showing it; empty if it can."""
-    try:
-        _POSTGRESQL.validate_python(address)
-        is_usable = not is_ambiguous(address) and not _NO_CHARACTER.search(address)
-    except ValidationError:
-        is_usable = False
-    if not is_usable:
+    if not _POSTGRESQL.isinstance_python(address) or is_ambiguous(address) or _NO_CHARACTER.search(address):
         return _NO_POSTGRESQL
     if find_spec("psycopg") is None:
         return "needs an extra that is not installed: pip install 'edge-exporter[postgres]'"

@@ -1,7 +1,6 @@
 """The section that gives targets labels, and which names of labels are allowed there."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -15,17 +14,13 @@ _OTHERS = (
     "alert alertname alertstate area cause code collector family fault field instance job le limit name operation "
     "pod present protection python reason resource severity shard shards target task version"
 )
-
-
-@cache
-def _ours() -> frozenset[str]:
-    return frozenset(_OTHERS.split()).union(*(info.labels for info in families()))
+_TAKEN = frozenset(_OTHERS.split()).union(*(info.labels for info in families()))
 
 
 def parse_own_label(value: str) -> str:
     """Validate the name of a label that the configuration gives targets."""
     name = parse_label_name(value)
-    if name in _ours():
+    if name in _TAKEN:
         raise ValueError("is a label of the exporter or of its alerts; expected another name")
     return name
 
