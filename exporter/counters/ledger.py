@@ -206,7 +206,7 @@ class Ledger:
         try:
             return {} if stored is None else unpack(stored.data)
         except ValueError as error:
-            event, target = "counters of a target start again", key.target.label
+            event, target = "row of a target is damaged, its counters start again at 0", key.target.label
             self._log.error(event, path=self._storage.location, target=target, error=str(error))
             return {}
 
@@ -284,7 +284,7 @@ class Ledger:
             # A commit that failed may still have been written. All exporters write the rows of accounts.
             own = [one.data for one in (self._rows.get(key), self._attempted.get(key)) if one is not None]
             if row.data not in own and key.target.kind != ACCOUNT:
-                raise ShardTakenError("another exporter has counted since")
+                raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
         """Take in the rows that were read, and the platform times of the accounts among them."""

@@ -146,7 +146,7 @@ class PostgresStorage(Storage):
         """Write and delete rows, in pages; raises StorageError if another session answers, as behind a pooler."""
         session = self._session
         if session is None or not session.has_read:
-            raise StorageError("there is no session")
+            raise StorageError("the state database is not open")
         written, deleted = to_columns(changes), [key_columns(key) for key, row in changes.items() if row is None]
         for start in range(0, max(len(written), len(deleted)), PAGE):
             page = slice(start, start + PAGE)
@@ -175,7 +175,9 @@ class PostgresStorage(Storage):
         try:
             ((has_table, may_create),) = await session.ask(_HAS_TABLE)
             if not has_table and not may_create:
-                raise StorageError("the role may create no table in the schema; expected a role with that right")
+                raise StorageError(
+                    "the role has no right to create tables in the schema; expected a role with that right"
+                )
         finally:
             session.end()
 

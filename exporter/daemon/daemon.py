@@ -186,14 +186,14 @@ class Daemon:
             return ""
         if self._database_fault:
             return f"spare: the state database cannot be used: {self._database_fault}"
-        return f"spare: {self.database.obstacle or 'no shard was looked for yet'}"
+        return f"spare: {self.database.obstacle or 'no shard has been looked for yet'}"
 
     def _missing_answer(self) -> str:
         """Return which answer has not come since the start: of the state database, or of a platform; empty if none."""
         if self.database is not None and not self.database.has_answered:
-            return "the state's database has not answered"
+            return "the state database has not answered yet"
         is_accepted = self._is_proven or self.work.accounts.is_authenticated()
-        return "" if is_accepted else "no authenticated answer has come"
+        return "" if is_accepted else "no platform has answered an authenticated call yet"
 
     async def _prove(self) -> None:
         await prove(lambda: self.work.schedule.accounts, self.machine.clocks.sleep)

@@ -148,7 +148,7 @@ class Explainer:
         status = self.store.statuses.get(PollKey(account.key, lister.name))
         if status is None or status.since:
             return self._disabled(lister) or self._of_unanswered(lister, account, status)
-        return Finding(Cause.PLATFORM_HAS_NONE, "the list has none for this exporter")
+        return Finding(Cause.PLATFORM_HAS_NONE, "the list contains none for this exporter")
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
         """Return why a polled target lacks a family, or label values of it; None if it lacks nothing."""

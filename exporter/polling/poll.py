@@ -219,5 +219,5 @@ class Poller:
     def _broken(self, poll: RunningPoll, target: Target, error: Exception) -> PlatformError:
         """Log an unexpected exception, and return the error that its target fails with."""
         facts = {"collector": poll.plan.collector.name, "target": target.key.label, "error": repr(error)}
-        self._log.error("poll broke", **facts, exc_info=error)
+        self._log.error("unexpected error in a poll", **facts, exc_info=error)
         return PlatformError(f"internal error: {type(error).__name__}")

@@ -94,7 +94,7 @@ async def test_a_process_that_starts_while_the_database_is_away_waits_for_it(
         sharing.serve(7)
         async with sharing.exporter("two") as two:
             assert await served(two) == []
-            assert await text(two, "/-/ready") == "not ready: the state's database has not answered\n"
+            assert await text(two, "/-/ready") == "not ready: the state database has not answered yet\n"
             await asyncio.to_thread(postgres.start)
             await until_total(21, two)
             assert not any("psycopg" in event for event in two.events), "what the library ignores is not logged twice"

@@ -117,7 +117,7 @@ def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None
         with capture_logs() as logs:
             assert driver.poll(45) == 0
         assert [(line["event"], line["target"]) for line in logs] == [
-            ("counters of a target start again", "dns_zone/102")
+            ("row of a target is damaged, its counters start again at 0", "dns_zone/102")
         ]
 
 

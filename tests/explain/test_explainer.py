@@ -134,7 +134,7 @@ SITUATIONS = (
         {"collectors": {"discovery": {"enabled": False}}}, words=("collectors.discovery.enabled: is false",)),
     Situation("an account without scripts", whole(NONE, {SCRIPTS: "script/*"}),
         {"fault": status("/search", body={"Total": 1, "From": 0, "Size": 20, "SearchResults": [
-            {"Type": "dns", "Id": 101, "Name": "a.example"}]})}, words=("the list has none",)),
+            {"Type": "dns", "Id": 101, "Name": "a.example"}]})}, words=("the list contains none",)),
     Situation("a configured shield zone that the list does not hold",
         whole(NONE, {SHIELDS: "shield_zone/99"}), {"account": {"shield_zones": {"ids": [99]}}},
         words=("the list does not contain it",)),

@@ -604,7 +604,7 @@ async def test_breaking_code_in_one_poll_ends_with_that_poll(breaks: str) -> Non
         parts.ledger.record = counting  # type: ignore[method-assign]
         with capture_logs() as logs:
             await parts.turn(400)
-        assert [line["target"] for line in logs if line["event"] == "poll broke"] == ["dns_zone/102"]
+        assert [line["target"] for line in logs if line["event"] == "unexpected error in a poll"] == ["dns_zone/102"]
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 0.0
         broken = parts.store.statuses.get(PollKey.of("dns_statistics", "main", "dns_zone", "102"))
         assert broken is not None

@@ -41,7 +41,7 @@ SLACK = 20.0
 GENERATION = RARER["exporter.exposition.renderer.LONGEST_GAP"]
 POLLED = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 FAMILIES = {family for family, _ in COUNTERS.values()}
-UNEXPECTED = ("background task failed", "task fails", "poll broke", "state file set aside")
+UNEXPECTED = ("background task failed", "task fails", "unexpected error in a poll", "state file set aside")
 ACCOUNTS: tuple[dict[str, Any], ...] = (
     {},
     {"dns_zones": {"discover": True, "exclude": ["zone101"]}},

@@ -7,7 +7,7 @@ from exporter.web.status import health
 from exporter.web.targets import find_targets
 from tests.web.view_setup import view_setup, zone
 
-UNPROVEN = "no authenticated answer has come"
+UNPROVEN = "no platform has answered an authenticated call yet"
 
 
 async def test_a_database_is_up_while_one_of_its_targets_succeeds() -> None:
@@ -60,10 +60,10 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
 async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
     async with view_setup() as setup:
         setup.registry.shard = Shard(None, 2)
-        setup.unproven, setup.spare = "the state's database has not answered", "spare: 2 of 2 shards are held"
+        setup.unproven, setup.spare = "the state database has not answered yet", "spare: 2 of 2 shards are held"
         waits_for = [setup.status()["waits_for"]]
         setup.unproven = ""
         status = setup.status()
         waits_for.append(status["waits_for"])
-    assert waits_for == ["the state's database has not answered", ""]
+    assert waits_for == ["the state database has not answered yet", ""]
     assert (status["ready"], status["shard"], status["spare"]) == (True, None, "spare: 2 of 2 shards are held")
