@@ -252,6 +252,7 @@ class Registry:
         key, place = removal.key, (removal.key.account, removal.key.kind)
         selection = self._selections.get(place)
         is_selected = selection is not None and selection.rejection(removal.name) is None
-        # A shard lists the rate limits of its own shield zones alone: before its first list, others look removed.
+        # Before the first list of this run, removals may come from another shard, which does not list the rate limits
+        # of this shard's zones.
         is_certain = key.kind != "rate_limit" or self.shard.total == 1 or self._known_at(place).was_complete
         return is_selected and is_certain and key not in self.by_key and self.owns(key, removal.parent)

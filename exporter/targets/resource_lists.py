@@ -113,7 +113,7 @@ class KnownResources:
     def _with_known_name(self, one: Resource) -> Resource:
         """Return a listed resource; if the list leaves out its name, with the known one."""
         known = self.resources.get(one.id)
-        # The known object, if it is equal: the comparison of all resources is faster then.
+        # If it is equal, the known object is returned, because comparing the same objects is faster.
         if known is None or known == one:
             return known or one
         return one if one.name else replace(one, name=known.name)

@@ -17,7 +17,7 @@ def plans_of(settings: Settings) -> dict[str, Plan]:
     declared["database"] = settings.databases
     for collector in collectors_of(settings):
         section, is_list = own[collector.section], isinstance(collector, EndpointListCollector)
-        # Collectors that discover targets are needed for them, too.
+        # A collector that discovers targets is needed even if none of its families is served.
         is_useful = collector.discovers or any(settings.series.serves(info.name) for info in collector.families)
         if section.enabled and is_useful:
             # A list of an endpoint's targets is read at most as often as discovery runs.

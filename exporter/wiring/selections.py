@@ -19,15 +19,15 @@ def selections_of(settings: Settings) -> Iterator[Selection]:
     """Return a selection for each account and kind: the targets that the settings name, and which are discovered."""
     for number, account in enumerate(settings.accounts):
         yield from _account_selections(account, number)
-        for place, endpoint in enumerate(settings.endpoints):
+        for index, endpoint in enumerate(settings.endpoints):
             if kind := endpoint.own_label:
                 fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
                 is_listed = endpoint.each is not None
-                yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", place, "ids"))
+                yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", index, "ids"))
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
-    asked = tuple(query.target() for query in queries_of(settings))
+    queries = tuple(query.target() for query in queries_of(settings))
     yield Selection("", "database", databases, setting=("databases",))
-    yield Selection("", "query", asked, setting=("databases",))
+    yield Selection("", "query", queries, setting=("databases",))
 
 
 def _account_selections(account: AccountSettings, number: int) -> Iterator[Selection]:
