@@ -164,7 +164,7 @@ async def test_a_client_certificate_is_enough_to_change_something_if_it_is_requi
 
 
 async def test_the_configured_headers_are_on_every_answer() -> None:
-    headers = {"X-Frame-Options": "deny", "Content-Security-Policy": "default-src 'self'"}
+    headers = {"X-Frame-Options": "deny", "Content-Security-Policy": "default-src 'self'", "X-XSS-Protection": ""}
     config = WebConfig.model_validate(
         {"http_server_config": {"headers": headers}, "basic_auth_users": {"prometheus": HASH}}
     )
@@ -173,6 +173,7 @@ async def test_the_configured_headers_are_on_every_answer() -> None:
         answered = await client.get("/metrics", auth=("prometheus", PASSWORD))
     assert [response.headers.get_list("x-frame-options") for response in (refused, answered)] == [["deny"], ["deny"]]
     assert (refused.headers["content-security-policy"], answered.headers["x-own"]) == ("default-src 'self'", "1")
+    assert "x-xss-protection" not in answered.headers
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bytes, bytes]]:
