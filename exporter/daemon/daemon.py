@@ -82,12 +82,7 @@ class Daemon:
         self._configuration = self.machine.executors("configuration")
 
     @classmethod
-    async def start(
-        cls,
-        settings: Settings,
-        load: Callable[[], Settings],
-        machine: Machine = REAL,
-    ) -> Self:
+    async def start(cls, settings: Settings, load: Callable[[], Settings], machine: Machine = REAL) -> Self:
         """Build the parts, and begin to poll and to serve.
 
         Args:

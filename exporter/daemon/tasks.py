@@ -21,7 +21,6 @@ class Tasks:
 
     Args:
         failures: counts the rounds that failed, by their name.
-        clocks: the clocks.
 
     Attributes:
         rounds: name → when the last of these rounds has ended and succeeded.

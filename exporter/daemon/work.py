@@ -48,8 +48,6 @@ class Work:
 
     Args:
         settings: the first settings.
-        shard: the shard that is polled.
-        storage: stores the counters.
         machine: what the parts use of their machine.
         process: returns the state of the process, for the endpoints.
 
@@ -81,26 +79,14 @@ class Work:
         self._settings, self._telemetry, self._clocks = settings, telemetry, clocks
         self.shard, self.storage = shard, storage
         self.tasks = Tasks(telemetry.task_failures, clocks)
-        self.ledger = Ledger(
-            storage,
-            clocks=clocks,
-            retry=min(RETRY_SECONDS, storage.pulse / 2),
-            retention=retention,
-        )
+        retry = min(RETRY_SECONDS, storage.pulse / 2)
+        self.ledger = Ledger(storage, clocks=clocks, retry=retry, retention=retention)
         telemetry.ledger_up.set_function(lambda: not self.ledger.fault)
         self.registry = Registry(shard, clocks.wall, min(REMOVALS_LAST, retention))
         self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)
         self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
         self._failures = FailureLog()
-        self.poller = Poller(
-            self.schedule,
-            self.registry,
-            self.store,
-            self.ledger,
-            telemetry,
-            clocks,
-            self._failures,
-        )
+        self.poller = Poller(self.schedule, self.registry, self.store, self.ledger, telemetry, clocks, self._failures)
         self.accounts = Accounts(telemetry, self.ledger, machine)
         self._target_families = TargetFamilies(self.registry, self.store, telemetry)
         exposition = Exposition(telemetry.registry)

@@ -86,8 +86,6 @@ class Schedule:
     """Keeps when each target is due.
 
     Args:
-        registry: the targets.
-        clocks: the clocks.
         random: returns a number in [0, 1).
 
     Attributes:

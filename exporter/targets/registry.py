@@ -19,7 +19,6 @@ class Registry:
     Names are stable, because a new name would start new series: a known name stays until the platform reports another.
 
     Args:
-        shard: the shard that this process polls.
         wall: returns unix seconds.
         removals_last: for how many seconds it reports what left the platform.
 

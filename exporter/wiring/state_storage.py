@@ -29,11 +29,8 @@ def own_storage(
 ) -> Storage:
     """Create the storage of a process that shares its state with no other: a file, or its memory.
 
-    Args:
-        state: the settings of the state.
-        clocks: the clocks.
-        set_aside: called with unix seconds when a damaged file was renamed.
-        executor: an executor of one thread, for the calls to the file.
+    `set_aside` is called with unix seconds when a damaged file was renamed. `executor` has one thread, for the calls to
+    the file.
 
     Raises:
         ConfigurationError: the file's name is relative to a directory that was removed.

@@ -39,9 +39,6 @@ class RateLimiter:
     """Grants calls: at most `rate` a second and `max_in_flight` at once, and none of a paused operation.
 
     Args:
-        rate: requests a second.
-        max_in_flight: calls at once.
-        clocks: the clocks.
         random: returns a number in [0, 1); a guessed pause is between half of the guess and all of it.
 
     Attributes:
@@ -49,14 +46,7 @@ class RateLimiter:
         max_in_flight: calls at once that are granted.
     """
 
-    def __init__(
-        self,
-        rate: float,
-        max_in_flight: int,
-        *,
-        clocks: Clocks,
-        random: Callable[[], float],
-    ) -> None:
+    def __init__(self, rate: float, max_in_flight: int, *, clocks: Clocks, random: Callable[[], float]) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
         self._clock = clocks.monotonic
