@@ -140,14 +140,10 @@ def _closed_up_to(series: DaySeries, limit: int) -> DaySeries:
 
 
 def begin_days(source: DayBuckets, today: int, since: int | None, oldest: int) -> DaySeries:
-    """Return a series after its first poll.
+    """Return a series after its first poll; `today` and `oldest` are as for `DaySeries.count`.
 
-    Args:
-        source: the days of the series in the answer.
-        today: the ordinal of the platform's UTC day.
-        since: the day from which values are counted in full; None if the first values are the baseline, so that the
-            counter is 0.
-        oldest: the ordinal of the oldest day of the answer, in any series of the family.
+    `since` is the ordinal of the day from which values are counted in full. If it is None, the first values are the
+    baseline, so that the counter is 0.
     """
     series, _ = DaySeries(today if since is None else since).count(source, today, oldest)
     if since is None:

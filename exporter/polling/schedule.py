@@ -66,8 +66,6 @@ class RunningPoll:
     """A poll that runs, with the plan, the target and the account with which it began.
 
     Attributes:
-        plan: how its collector is run.
-        target: the target.
         account: the account or the database of the target.
         until: when the next poll of the same target is due, on the monotonic clock.
         is_answered: whether its calls have ended, so that another poll of the account may begin.

@@ -35,7 +35,6 @@ class Registry:
         # Id → name, of all resources, including those that are not polled.
         self._names: dict[Place, dict[str, str]] = {}
         self._selections: dict[Place, Selection] = {}
-        self._accounts: list[str] = []
         # Id → target, of those that this process polls.
         self._targets: dict[Place, dict[str, Target]] = {}
         # Id → target, of those that the configuration names, whichever shard polls them.
@@ -78,7 +77,6 @@ class Registry:
         """
         self._addresses = addresses or {}
         self._selections = {(one.account, one.kind): one for one in selections}
-        self._accounts = list(dict.fromkeys(account for account, _ in self._selections))
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
@@ -187,16 +185,15 @@ class Registry:
 
     def targets(self, kind: str, *, every_shard: bool = False) -> Iterator[Target]:
         """Yield the targets of a kind; with `every_shard` also the configured ones that belong to other shards."""
-        for account in sorted(self._accounts):
+        for account in sorted({account for account, _ in self._selections}):
             own = self.polled(account, kind)
             yield from own.values()
             if every_shard and self.shard.index is not None:
                 yield from (one for one in self._fixed.get((account, kind), {}).values() if one.id not in own)
 
     def selections(self, kind: str) -> list[Selection]:
-        """Return the selections of a kind of resource, one for each account."""
-        found = (self._selections.get((account, kind)) for account in self._accounts)
-        return [selection for selection in found if selection is not None]
+        """Return the selections of a kind of resource, one for each account that has any."""
+        return [selection for selection in self._selections.values() if selection.kind == kind]
 
     def polled(self, account: str, kind: str) -> Mapping[str, Target]:
         """Return the polled targets of a kind in an account, by id."""
