@@ -110,6 +110,7 @@ def count_poll(
     for count in counts:
         sources = {labels: source for labels, source in count.sources if _is_readable(source)}
         if count.sources and not sources:
+            # As if the answer did not contain the family.
             continue
         name, before = count.info.name, families.get(count.info.name)
         digest = digest_of(address, count.declared) if count.declared else b""
