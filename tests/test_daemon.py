@@ -415,7 +415,8 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
         answer = await client.get("/-/healthy")
         assert (answer.status_code, answer.text.splitlines()[0]) == (503, "the exposition has stalled")
         monkeypatch.undo()
-        await until(daemon.work.renderer.is_alive, "a later round")
+        served = daemon.work.renderer.current
+        await until(lambda: daemon.work.renderer.current is not served, "a later round")
         assert 'edge_exporter_task_failures_total{task="renderer"} 0' not in (await client.get("/metrics")).text
 
 
