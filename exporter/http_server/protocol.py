@@ -74,16 +74,16 @@ class TimeLimitedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Send an answer if it is ready, else start a task that makes it, which takes a third more processor time."""
-        is_simple = cycle.scope["method"] == "GET" and cycle.keep_alive and not self.flow.write_paused
+        # Some releases of Python 3.12 and 3.13 do not check either in `writelines` (CVE-2024-12254).
+        is_free = not self.transport.is_closing() and self.transport.get_write_buffer_size() == 0
+        is_simple = is_free and cycle.keep_alive and cycle.scope["method"] == "GET"
         answer = self._ready(cast("Scope", cycle.scope)) if is_simple else None
         if answer is None:
             super()._start_asgi_task(cycle, app)
             return
         headers, body = answer
-        lines = [b"%s: %s\r\n" % line for line in (*self.server_state.default_headers, *headers)]
-        self.transport.write(b"".join((b"HTTP/1.1 200 OK\r\n", *lines, b"\r\n")))
-        # By itself: to join it with the head would copy it.
-        self.transport.write(body)
+        lines = (b"%s: %s\r\n" % line for line in (*self.server_state.default_headers, *headers))
+        self.transport.writelines((b"HTTP/1.1 200 OK\r\n", *lines, b"\r\n", body))
         cycle.response_complete = True
         self.on_response_complete()
 
