@@ -113,8 +113,8 @@ class Telemetry:
         )
         self.shard_held = gauge(
             "edge_exporter_shard_held{shard}",
-            "Whether an exporter holds the shard, according to the state database. With a state file, only the own "
-            "shard is shown.",
+            "Whether an exporter holds the shard, according to the state database. With a state file, only "
+            "the shard of this process is shown.",
         )
         self.series = gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own series.")
         self.dropped = gauge(

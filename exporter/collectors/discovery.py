@@ -111,7 +111,7 @@ class DiscoveryCollector(Collector):
 
 async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
     """Read each script that another shard polls once, because service discovery shows its host names."""
-    for script in context.registry.unread(account) if context.registry.shard.total > 1 else ():
+    for script in context.registry.unread_scripts(account) if context.registry.shard.total > 1 else ():
         try:
             await scripts.fetch(context, script)
         except NotFound:

@@ -43,7 +43,8 @@ def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:
     return {tuple(value or "" for value in values): 1}
 
 
-def _variables(script: EdgeScript) -> Mapping[str, int] | None:
+def _variables_by_required(script: EdgeScript) -> Mapping[str, int] | None:
+    """Return the numbers of required and of other variables; None if the answer has no variables."""
     if script.edge_script_variables is None:
         return None
     counts = Counter("true" if variable.required else "false" for variable in script.edge_script_variables)
@@ -118,7 +119,7 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
             "edge_script_variables",
             "Variables of the script, required or not (EdgeScriptVariables), polled.",
             labels=("required",),
-            value=_variables,
+            value=_variables_by_required,
         ),
         Metric(
             "edge_script_linked_pull_zones",

@@ -23,7 +23,9 @@ class ShardTakenError(StorageError):
 
 
 class Storage(Protocol):
-    """Keeps the ledger's rows. The ledger makes one call at a time. The methods that are defined here keep nothing.
+    """Keeps the ledger's rows, in a file (`state_file.py`) or in a PostgreSQL (`postgres_storage.py`).
+
+    The ledger makes one call at a time. The methods that are defined here keep nothing.
 
     Attributes:
         location: where the rows are kept; for logs, without a secret.

@@ -82,6 +82,7 @@ class Explainer:
                 for info in collector.families_of(target.kind, target.id):
                     if families and info.name not in families:
                         continue
+                    # The first of these that applies: the settings, the targets, the last poll.
                     finding = not_served.get(info.name) or not_polled or self._of_poll(collector, target, status, info)
                     if finding is not None:
                         found.setdefault(finding, []).append(info.name)

@@ -1,7 +1,7 @@
 """Renders a generation of the exposition every one to five seconds, on its own thread."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,7 +11,8 @@ from isal import igzip
 from exporter.blocking import blocking
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.segments import DEFLATE_LEVEL
-from exporter.exposition.store import Store
+from exporter.exposition.store import Store, Update
+from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 
 SHORTEST_GAP = 1.0
@@ -57,11 +58,14 @@ class Renderer:
         """Build the next generation from all changes, without what has expired, and make it the current one."""
         self.store.expire()
         began = self.monotonic()
-        await blocking(self.thread, self.exposition.take, self.store.take_changes())
-        self.current = await blocking(self.thread, self.exposition.build)
+        self.current = await blocking(self.thread, self._next, self.store.take_changes())
         self._rendered = self.monotonic()
         self.telemetry.render.set(self._rendered - began)
         self.telemetry.series.set(self.current.series)
+
+    def _next(self, changes: Mapping[PollKey, Update]) -> Generation:
+        self.exposition.take(changes)
+        return self.exposition.build()
 
     def is_alive(self) -> bool:
         """Return whether a generation was built recently."""

@@ -145,7 +145,7 @@ class Acceptor:
             await asyncio.sleep(0)
 
     async def _make_room(self, accepted: socket.socket) -> None:
-        """Close the oldest connections for an accepted one; wait while all have complete requests, which end soon."""
+        """Close the oldest connection without a request to make room for a new one; wait if all have one."""
         full = "connection limit reached, the oldest without a request are closed for new ones"
         try:
             while not self.connections.has_room():

@@ -77,6 +77,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         # Some releases of Python 3.12 and 3.13 do not check either in `writelines` (CVE-2024-12254).
         is_free = not self.transport.is_closing() and self.transport.get_write_buffer_size() == 0
         is_simple = is_free and cycle.keep_alive and cycle.scope["method"] == "GET"
+        # In the daemon: `exporter.web.metrics.MetricsEndpoint.ready`.
         answer = self._ready(cast("Scope", cycle.scope)) if is_simple else None
         if answer is None:
             super()._start_asgi_task(cycle, app)

@@ -112,7 +112,7 @@ class Request(Generic[T]):
 
 
 class Caller(Protocol):
-    """Sends requests; most callers have a deadline."""
+    """Sends requests, as `exporter.platform.http.client.PollCalls` does; most callers have a deadline."""
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request.

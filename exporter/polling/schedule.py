@@ -181,7 +181,7 @@ class Schedule:
             return None
         while (entry := self._first(name)) is not None and entry.at <= now:
             plan, target, key = self.plans[entry.collector], entry.target, entry.key
-            if pause := account.client.rate_limiter.pause(*(one.name for one in plan.collector.operations)):
+            if pause := account.client.rate_limiter.paused_for(*(one.name for one in plan.collector.operations)):
                 self._put(entry.collector, target, now + pause)
                 continue
             interval = account.pace.interval(plan, target)
@@ -284,7 +284,8 @@ class Schedule:
         # Account → the new targets of each collector.
         new: dict[str, list[list[tuple[str, Target]]]] = {account: [] for account in self.accounts}
         for name, plan in self.plans.items():
-            former, self._due[name], self._places[name] = self._due.get(name, {}), {}, {}
+            former = self._due.get(name, {})
+            self._due[name], self._places[name] = {}, {}
             for account, targets in self._targets(plan).items():
                 self.accounts[account].pace.note_targets(plan, targets)
                 self._places[name].update(_spread(f"{name}|{account}", targets))
@@ -293,9 +294,7 @@ class Schedule:
                 self._keep_known(former, targets)
                 new[account].append([(name, target) for target in targets if target.key not in self._due[name]])
         for account, by_collector in new.items():
-            # In turns, so that the few of one collector do not wait behind the many of another.
-            turns = itertools.zip_longest(*by_collector)
-            self._poll_new(account, [poll for turn in turns for poll in turn if poll is not None])
+            self._poll_new(account, _in_turns(by_collector))
         self._failures = {key: number for key, number in self._failures.items() if self._entry(key) is not None}
 
     def _keep_known(self, former: Mapping[TargetKey, DueEntry], targets: Iterable[Target]) -> None:
@@ -409,6 +408,12 @@ class Schedule:
     def polled(self) -> set[PollKey]:
         """Return the polled targets, once for each of their collectors."""
         return {PollKey(key, name) for name, entries in self._due.items() for key in entries}
+
+
+def _in_turns(by_collector: Iterable[Sequence[tuple[str, Target]]]) -> list[tuple[str, Target]]:
+    """Return the polls of several collectors in turns, so that a few do not wait behind the many of another."""
+    turns = itertools.zip_longest(*by_collector)
+    return [poll for poll in itertools.chain.from_iterable(turns) if poll is not None]
 
 
 def _spread(seed: str, targets: Sequence[Target]) -> Iterator[tuple[TargetKey, float]]:

@@ -78,7 +78,9 @@ def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
     given: Given = {}
     for name, path in paths.items():
         if name in texts:
-            given[path] = None if texts[name].strip() in NULL else texts[name], Place(name)
+            text = None if texts[name].strip() in NULL else texts[name]
+            given[path] = (text, Place(name))
+    # A secret also takes the place of its file in a source below, and the other way round.
     for path, (value, place) in list(given.items()):
         if value is not None and path[-1] in _PAIRS:
             given.setdefault((*path[:-1], _PAIRS[str(path[-1])]), (None, place))

@@ -48,7 +48,7 @@ class Settings(BaseSettings, Section):
         default=None, description="The address of Grafana, for links to the shipped dashboards from a target's page."
     )
     thresholds: tuple[ThresholdSettings, ...] = Field(
-        default=(), description="Thresholds of alerts for single targets; they replace those of the rules."
+        default=(), description="Thresholds of alerts for some targets, in place of those in the rules."
     )
     collectors: CollectorsSettings = CollectorsSettings()
     series: SeriesSettings = SeriesSettings()
@@ -113,8 +113,8 @@ class Settings(BaseSettings, Section):
 
         Raises ValueError for an index or a host name that cannot be used.
         """
-        is_found = self.shard.index == "auto" and self.state.is_shared
-        return None if is_found else self.shard.shard(socket.gethostname())
+        is_assigned = self.shard.index == "auto" and self.state.is_shared
+        return None if is_assigned else self.shard.shard(socket.gethostname())
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
         """Return the settings of every collector and configured endpoint, by the collector's `section`."""

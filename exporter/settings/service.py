@@ -194,7 +194,10 @@ class ShardSettings(Section):
     total: int = Field(default=1, ge=1, le=1024, description="How many shards there are.")
 
     def shard(self, host_name: str) -> Shard:
-        """Return the shard of this process, where the state is not in a database; raises ValueError."""
+        """Return the shard that the index or the host name gives; not for `auto` with the state in a database.
+
+        Raises ValueError if the host name does not end in a number, or if the index is too high.
+        """
         index, shown = self.index, f"found {self.index}"
         if index == "auto":
             found = _ORDINAL.search(host_name.partition(".")[0])

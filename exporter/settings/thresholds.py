@@ -1,4 +1,4 @@
-"""The section that gives single targets another threshold of an alert, and which alerts have one."""
+"""The section that sets thresholds of alerts for some targets, and the alerts that have a threshold."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -8,7 +8,7 @@ from pydantic import Field
 from exporter.validation.section import Section
 from exporter.validation.types import PatternField, Text
 
-# Each shipped alert with a threshold for single targets, and the kind of target it is about; empty: all in accounts.
+# Each shipped alert whose threshold can be set for some targets, and the kind of its targets; empty: all kinds.
 ALERTS: Mapping[str, str] = {
     "EdgeDnsQueriesDropped": "dns_zone",
     "EdgeDnsQueriesSurge": "dns_zone",
@@ -24,7 +24,7 @@ ALERTS: Mapping[str, str] = {
 
 
 class ThresholdSettings(Section):
-    """A threshold of an alert for single targets; it replaces that of the rule."""
+    """The threshold of an alert for some targets, in place of the threshold in the rule."""
 
     alert: Literal[*ALERTS] = Field(description="The alert.")  # type: ignore[valid-type] # the names are above
     match: PatternField = Field(description="A pattern; it matches any part of a target's name.")

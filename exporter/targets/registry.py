@@ -218,7 +218,7 @@ class Registry:
         for target in unlisted.values():
             yield KnownResource(target.key, target.name or self.name_of(target.key), facts.get(target.id))
 
-    def unread(self, account: str) -> list[Target]:
+    def unread_scripts(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is unknown: this process shows their host names, too."""
         selection = self._selections.get((account, "script"))
         if selection is None or self.shard.index is None:

@@ -111,7 +111,7 @@ class KnownResources:
         self.is_saved = self.is_saved and before == after
 
     def _with_known_name(self, one: Resource) -> Resource:
-        """Return a listed resource; if the list leaves out its name, with the known one."""
+        """Return a listed resource, with the name that is known if the list leaves the name out."""
         known = self.resources.get(one.id)
         # If it is equal, the known object is returned, because comparing the same objects is faster.
         if known is None or known == one:

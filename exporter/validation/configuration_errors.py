@@ -14,7 +14,12 @@ _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Place(NamedTuple):
-    """Where a value was set: in a file with its line, from 1, or by a variable or a flag; empty if by nothing."""
+    """Where a value was set.
+
+    Attributes:
+        source: a file, a variable or a flag; empty if nothing set the value.
+        line: the line in the file, counted from 1.
+    """
 
     source: str = ""
     line: int | None = None

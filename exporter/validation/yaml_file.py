@@ -100,7 +100,7 @@ def parse_marked(text: str, source: str) -> MarkedFile:
         message = "is nested too deeply"
     except (ValueError, OverflowError):
         line = loader.line + 1
-        message = "contains \\U and a number that is no character"
+        message = "contains a number after \\U that is no character of Unicode"
     raise ConfigurationError([ConfigurationFault(message, place=Place(source, line))])
 
 

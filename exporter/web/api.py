@@ -45,9 +45,9 @@ async def explain(parts: Parts, query: QueryParams) -> Json:
 
 
 async def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
-    """Return why families, and targets by their labels or names, have no series; of all if none are given.
+    """Return why families have no series for targets, which are given by label or name; empty collections mean all.
 
-    `others` has an answer for each named target without absences; of a spare, why it polls nothing.
+    `others` says what is known of each given target without absences. A spare says there why it polls nothing.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
     if spare := parts.process().spare:

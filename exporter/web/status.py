@@ -146,7 +146,7 @@ def _account(parts: Parts, process: Process, name: str, states: Counter[str], fa
         "reason": "" if is_up else next((one["reason"] for one in failures if one["account"] == name), ""),
         "demand": account.pace.demand,
         "budget": account.pace.rate,
-        "paused": account.client.rate_limiter.pause(),
+        "paused": account.client.rate_limiter.paused_for(),
         "targets": states.total(),
         "failing": states[FAILING],
         "clock_offset": parts.ledger.platform_time(name).offset,

@@ -110,9 +110,9 @@ async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_
     context.registry.configure([Selection("main", "script", discover=True)])
     listed = ResourceList(tuple(Resource(str(number)) for number in range(20)), complete=True)
     context.registry.apply("main", Inventory({"script": listed}))
-    first, gone, *others = context.registry.unread("main")
+    first, gone, *others = context.registry.unread_scripts("main")
     await COLLECTOR.poll(context, account())
     assert len(caller.calls) == 3
-    assert context.registry.unread("main") == others
+    assert context.registry.unread_scripts("main") == others
     facts = {one.key.id: one.facts for one in context.registry.selected("main", "script") if one.facts is not None}
     assert facts == {first.id: {"default_hostname": "a.example"}, gone.id: {}}

@@ -79,7 +79,7 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
     made = registry(type(DISCOVERING)("main", "script", discover=True, attributes={"read": "get"}), Shard(0, 2))
     made.apply("main", Inventory({"script": ResourceList(resources, complete=True)}))
     read: list[TargetKey] = []
-    while unread := made.unread("main"):
+    while unread := made.unread_scripts("main"):
         assert len(unread) <= 100
         for script in unread:
             made.note(script.key, {})

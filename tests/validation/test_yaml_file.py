@@ -68,7 +68,7 @@ def test_why_a_file_cannot_be_read_is_said_in_our_words() -> None:
     assert {number: unreadable(OSError(number, os.strerror(number))) for number in UNREADABLE} == UNREADABLE
 
 
-NO_CHARACTER = "contains \\U and a number that is no character"
+NO_CHARACTER = "contains a number after \\U that is no character of Unicode"
 
 
 HALF = "is not valid YAML: found \\ud800, half of a character; write the character itself"

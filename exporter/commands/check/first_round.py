@@ -104,7 +104,7 @@ def _is_paused(work: Work, status: Status) -> bool:
     """Return whether the calls of a target are paused, because the platform asked to wait."""
     operations = work.schedule.plans[status.collector].collector.operations
     limiter = work.schedule.accounts[status.target.client_name].client.rate_limiter
-    return limiter.pause(*(one.name for one in operations)) > 0
+    return limiter.paused_for(*(one.name for one in operations)) > 0
 
 
 def _result(work: Work, name: str) -> AccountResult:

@@ -16,7 +16,8 @@ class Document(Wire):
     @model_validator(mode="before")
     @classmethod
     def _take_all(cls, data: object) -> dict[str, object]:
-        return {"value": mask_secrets(data)}
+        mask_secrets(data)
+        return {"value": data}
 
     def has_error(self) -> bool:
         """Return whether the document looks like the envelope of a failure."""

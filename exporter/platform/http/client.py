@@ -306,7 +306,7 @@ class PollCalls:
         if not error.retryable or operation.writes or attempt >= client.attempts:
             return None
         jitter = client.random() * FIRST_WAIT * 2 ** (attempt - 1)
-        wait = max(jitter + (error.retry_after or 0.0), client.rate_limiter.pause(operation.name))
+        wait = max(jitter + (error.retry_after or 0.0), client.rate_limiter.paused_for(operation.name))
         if self.until is None:
             return wait if wait <= LONG_WAIT else None
         is_in_time = wait + SHORTEST_ATTEMPT <= self.until - client.clocks.monotonic()

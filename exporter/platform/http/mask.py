@@ -47,8 +47,8 @@ def is_secret_name(name: str) -> bool:
 
 def mask_secrets(
     data: object, is_secret: Callable[[str], bool] = is_secret_name, clean: Callable[[str], str] = str
-) -> object:
-    """Mask, in place, every text in a field with a secret's name, at any depth; numbers are kept. Return `data`.
+) -> None:
+    """Mask, in place, every text in a field with a secret's name, at any depth; numbers are kept.
 
     Args:
         data: any JSON.
@@ -57,11 +57,11 @@ def mask_secrets(
     """
     pending: list[tuple[Any, bool]] = [(data, False)] if isinstance(data, dict | list) else []
     while pending:
-        holder, hides = pending.pop()
-        for place, item in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            hidden = hides or (isinstance(place, str) and is_secret(place))
+        holder, is_within_secret = pending.pop()
+        items = holder.items() if isinstance(holder, dict) else enumerate(holder)
+        for place, item in items:
+            is_hidden = is_within_secret or (isinstance(place, str) and is_secret(place))
             if isinstance(item, str):
-                holder[place] = MASK if hidden and item else clean(item)
+                holder[place] = MASK if is_hidden and item else clean(item)
             elif isinstance(item, dict | list):
-                pending.append((item, hidden))
-    return data
+                pending.append((item, is_hidden))

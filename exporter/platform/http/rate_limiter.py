@@ -66,7 +66,7 @@ class RateLimiter:
         """The requests a second that are granted now."""
         return self.rate * self._factor
 
-    def pause(self, *operations: str) -> float:
+    def paused_for(self, *operations: str) -> float:
         """Return the seconds until all of these operations may be called; 0 if neither they nor the account pause."""
         if not self._pauses:
             return 0.0
@@ -92,14 +92,14 @@ class RateLimiter:
             except BaseException:
                 self._in_flight.release()
                 raise
-            if not self.pause(operation):
+            if not self.paused_for(operation):
                 return self._clock() - began
             # It was paused while the call waited for its turn.
             self._in_flight.release()
 
     async def _wait_for_pause(self, operation: str, longest: float) -> None:
         """Wait for the end of an operation's pause; raises RateLimited if that takes longer than `longest` seconds."""
-        while (left := self.pause(operation)) > 0:
+        while (left := self.paused_for(operation)) > 0:
             if left > longest:
                 message = (
                     f"calls of {operation} are paused for another {left:.0f} s, after an answer that asked to wait"
@@ -126,7 +126,7 @@ class RateLimiter:
     def answered(self, operation: str) -> None:
         """Raise the rate again, and forget a pause that has ended, after an answer that does not ask to wait."""
         self._factor = min(1.0, self._factor + RECOVERY_PER_ANSWER)
-        if self._pauses and operation in self._pauses and not self.pause(operation):
+        if self._pauses and operation in self._pauses and not self.paused_for(operation):
             del self._pauses[operation]
 
     def limited(self, operation: str, wait: float | None) -> None:

@@ -181,7 +181,7 @@ async def test_an_answer_that_asks_to_wait_pauses_its_operation_alone(answer: Re
     async with answered(answer) as (kit, _):
         await kit.failure(1)
         limiter = kit.client.rate_limiter
-        assert (round(limiter.pause("dns_statistics"), 6), limiter.pause("search")) == (pause, 0.0)
+        assert (round(limiter.paused_for("dns_statistics"), 6), limiter.paused_for("search")) == (pause, 0.0)
 
 
 @pytest.mark.parametrize(("answer", "rate"), [(Reply(404), 0.52), (Reply(500), 0.5), (httpx.ReadError(""), 0.5)])

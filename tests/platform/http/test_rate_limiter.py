@@ -102,7 +102,7 @@ class LimitedCalls:
                     self.tasks[call].cancel()
                     await settle()
                 case "pause", [*operations, left, "rate", rate]:
-                    found = round(limiter.pause(*operations), 6), round(limiter.effective_rate, 6)
+                    found = round(limiter.paused_for(*operations), 6), round(limiter.effective_rate, 6)
                     assert found == (float(left), float(rate))
                 case _:
                     assert await self.at(float(word)) == calls, step
@@ -214,7 +214,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_a
             await it.at(number * 100 + 99)
             # A Retry-After of 0 says as little as none.
             await it.play(f"limit a:{number} 0" if number % 2 else f"limit a:{number}")
-            pauses.append(it.rate_limiter.pause("a"))
+            pauses.append(it.rate_limiter.paused_for("a"))
         await it.at(1000)
         assert (pauses, it.rate_limiter.effective_rate) == ([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0], 100 / 16)
         it.ask("a:good")
@@ -222,7 +222,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_a
         await it.play("answer a:good | ask a:bad")
         await it.at(1200)
         await it.play("limit a:bad")
-        assert it.rate_limiter.pause("a") == 1.0
+        assert it.rate_limiter.paused_for("a") == 1.0
 
 
 async def test_a_call_that_may_not_wait_for_the_end_of_a_pause_is_refused_at_once_and_leaves_its_place() -> None:
