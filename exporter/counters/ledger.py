@@ -225,11 +225,9 @@ class Ledger:
     async def _next_attempt(self) -> None:
         """Ask for a commit, and wait until an attempt that begins from now on has ended, or has taken too long."""
         self._asked.set()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(MOST_WAIT_SECONDS):
                 await self._attempt.wait()
-        except TimeoutError:
-            self._failed(StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s"))
 
     async def _run(self) -> None:
         """Commit the unsaved rows whenever that is asked for, until `close` is called; then close the storage."""
@@ -243,11 +241,16 @@ class Ledger:
             # After a failure, polls go on without a new attempt for each of them.
             is_due = is_last or not self.fault or self._clocks.monotonic() >= self._next_try
             if is_due and not self.is_taken:
+                # The attempt itself reports this, and not a poll that waits: its time may end after the attempt.
+                silent = StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s")
+                silence = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, silent)
                 try:
                     await self._prepare()
                     await self._commit()
                 except Exception as error:  # noqa: BLE001 - the boundary of an attempt
                     self._failed(error)
+                finally:
+                    silence.cancel()
             attempt.set()
         await self._storage.close()
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from unittest.mock import patch
 
 import psycopg
 import pytest
@@ -162,9 +163,14 @@ async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_write
 ) -> None:
     storage = sessions.storage(0)
     await storage.claim()
-    ledger = Ledger(storage, linger=0.0, retry=0.1)
+    ledger = Ledger(storage, linger=0.1, retry=0.1)
     await ledger.open()
     await ledger.record(poll_of("102", today(40)))
+    opened = storage.open
+
+    async def open_slowly() -> dict[PollKey, StateRow]:
+        await asyncio.sleep(0.5)
+        return await opened()
 
     async def end_session() -> bool:
         sessions.execute(
@@ -176,8 +182,16 @@ async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_write
 
     assert not await end_session()
     sessions.execute("UPDATE edge_exporter_row SET data = 'of another' WHERE collector = 'dns_statistics'")
-    assert await end_session()
-    await ledger.record(poll_of("102", today(50)))
+    # The waiting times of polls end at all moments, also right after the slow attempt.
+    with patch("exporter.counters.ledger.MOST_WAIT_SECONDS", 0.3), patch.object(storage, "open", open_slowly):
+        ending = asyncio.create_task(end_session())
+        polls = []
+        for _ in range(60):
+            polls.append(asyncio.create_task(ledger.record(poll_of("102", today(50)))))
+            await asyncio.sleep(0.02)
+        await asyncio.gather(*polls)
+        assert await ending
+    await ledger.record(poll_of("102", today(60)))
     assert not ledger.may_serve()
     await ledger.close()
     assert sessions.execute("SELECT data FROM edge_exporter_row WHERE collector = 'dns_statistics'") == [
