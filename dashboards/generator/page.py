@@ -74,16 +74,11 @@ class TimeSeries(View):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stat(View):
-    """The newest values in large figures.
-
-    Attributes:
-        trend: whether a faint line of its past is drawn behind a figure.
-    """
+    """The newest values in large figures."""
 
     steps: Thresholds | None = NEUTRAL
     none: str = "no data"
     height: int = 3
-    trend: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +101,7 @@ class Tile(Stat):
     """A figure of 0 or more, or a word that says why it is unknown. `none` is shown if nothing of its kind is polled.
 
     Attributes:
-        unknown: the reasons why a 0 may be wrong, the most important first; empty if the query itself returns them.
+        unknown: the reasons why a 0 may be wrong, the most important first.
     """
 
     unknown: tuple[Reason, ...]
@@ -184,7 +179,7 @@ class Panel:
     @property
     def instant(self) -> bool:
         """Whether only the newest values are requested."""
-        return isinstance(self.view, Table) or (isinstance(self.view, Stat) and not self.view.trend)
+        return isinstance(self.view, Table | Stat)
 
     @property
     def description(self) -> str:

@@ -40,8 +40,7 @@ def _queries(written: Iterable[str | Query]) -> tuple[Query, ...]:
 def _tile(plain: Panel, view: Tile) -> Panel:
     """Make the tile show why its figure is unknown."""
     (query,) = plain.queries
-    if view.unknown:
-        query = replace(query, expr=figures.count_or_reason(query.expr, *view.unknown))
+    query = replace(query, expr=figures.count_or_reason(query.expr, *view.unknown))
     return replace(plain, act=plain.act + _UNKNOWN, view=replace(view, words=figures.WORDS), queries=(query,))
 
 

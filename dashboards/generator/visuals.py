@@ -22,7 +22,7 @@ def panel(declared: Panel) -> JSON:
         case TimeSeries():
             built = _lines(declared, declared.view)
         case Stat():
-            built = _numbers(declared, declared.view)
+            built = _numbers(declared)
         case StateTimeline():
             built = _timeline(declared)
         case Table():
@@ -99,13 +99,13 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
     }
 
 
-def _numbers(declared: Panel, view: Stat) -> JSON:
+def _numbers(declared: Panel) -> JSON:
     """Build large figures."""
     return {
         "type": "stat",
         "options": {
-            "graphMode": "area" if view.trend else "none",
-            # Without sizes, Grafana would fill the panel with the figure, and hide the line behind it.
+            "graphMode": "none",
+            # Without sizes, Grafana would fill the panel with the figure.
             "text": {"titleSize": 13, "valueSize": 24},
             "colorMode": "background" if _is_alarming(declared) else "value",
             "reduceOptions": _NEWEST,

@@ -26,7 +26,7 @@ with warnings.catch_warnings():
 # The ids of the value formats of @grafana/data that the dashboards use.
 UNITS = {
     *("bytes", "currencyUSD", "dateTimeAsIso", "dateTimeFromNow", "none", "ops", "percentunit", "reqps", "s", "short"),
-    *("si:queries/s", "string", "suffix: intervals", "suffix: per min", "suffix: times"),
+    *("si:queries/s", "string", "suffix: intervals", "suffix: per min"),
 }
 
 # Addresses in bookmarks and in links from alerts: they never change.

@@ -16,7 +16,6 @@ _DAY = ZONES.gauge("edge_dns_day_queries")
 _WINDOW = ZONES.gauge("edge_dns_window_queries")
 # The window has 31 or 32 buckets including today; without today it has about 30 closed days.
 _USUAL = f"({_WINDOW} - {_DAY}) / 30"
-_USUAL_OF_ALL = f"(sum({_WINDOW}) - sum({_DAY})) / 30"
 # Days are in UTC. In the first hour of a day its fraction is too small to divide by.
 _DAY_FRACTION = "scalar(clamp_min(vector((time() % 86400) / 86400), 1 / 24))"
 
@@ -31,21 +30,15 @@ _BUSY = f"({_USUAL} > 100)"
 _YESTERDAY = ZONES.gauge("edge_dns_day_queries", at=" offset 1d")
 _LAST_WEEK = ZONES.gauge("edge_dns_day_queries", at=" offset 1w")
 _BY_NOW = f"(({_YESTERDAY} + {_LAST_WEEK}) / 2 or {_LAST_WEEK} or {_YESTERDAY} or {_USUAL} * {_DAY_FRACTION})"
-_BY_NOW_OF_ALL = (
-    f"(sum({_YESTERDAY}) + sum({_LAST_WEEK})) / 2 or sum({_LAST_WEEK}) or sum({_YESTERDAY})"
-    f" or {_USUAL_OF_ALL} * {_DAY_FRACTION}"
-)
 _AGAINST_USUAL = f"({_DAY} / ({_BY_NOW} > 0) and {_BUSY})"
 _BUSIEST = top(ZONES.gauge("edge_dns_day_queries", at=AT_END))
 _SHOWN = top(_DAY, TABLE_ROWS)
 _TYPES = ZONES.gauge("edge_dns_window_record_queries")
 _RATE = ZONES.rate("edge_dns_queries_total")
 _ROUTED = ZONES.rate("edge_dns_routed_queries_total")
-# The factor to the usual, up or down: 3 for three times and for a third of it. A zone without queries ranks first.
-_DISTANCE = top(f"clamp_max(exp(abs(ln({_AGAINST_USUAL}))), 1000)")
 
 # Red below half of the usual, and from double of it on.
-OUT_OF_LINE = Thresholds(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
+_OUT_OF_LINE = Thresholds(Colour.BAD, ((0.5, Colour.WARN), (0.7, Colour.GOOD), (1.5, Colour.WARN), (2.0, Colour.BAD)))
 
 _NOW = row(
     "Now",
@@ -54,13 +47,13 @@ _NOW = row(
         "Queries a second",
         "DNS queries a second of the chosen zones, over the last four polls.",
         "Compare with the same time a day and a week before, in the graph below.",
-        Stat(trend=True, unit=QUERIES),
+        Stat(unit=QUERIES),
         total(_RATE),
     ),
     panel(
         "Today so far",
         "Queries of the current UTC day.",
-        "Compare with the usual number by this time, in the graph below.",
+        "Compare with the days before, in the bars below: the day is not over.",
         Stat(),
         total(_DAY),
     ),
@@ -75,7 +68,7 @@ _NOW = row(
 
 _QUERIES = row(
     "Queries",
-    (12, 12, 12, 12, 10, 7, 7, 24),
+    (12, 12, 10, 7, 7, 24),
     panel(
         "Queries against the same time before",
         "Queries a second now, a day before and a week before. `edge-exporter backfill` can load an earlier past.",
@@ -94,35 +87,11 @@ _QUERIES = row(
         ),
     ),
     panel(
-        "Today against the last 30 days",
-        "Queries of the UTC day so far, the usual number by this time, and the mean of the last 30 days.",
-        "Far below the usual: compare zones in the table below. Far above: look for the zone that surges, and whether"
-        " its TTL is too short.",
-        TimeSeries(dashed=("usual by this time", "mean of 30 days")),
-        Query(total(_DAY), "today so far"),
-        Query(_BY_NOW_OF_ALL, "usual by this time"),
-        Query(_USUAL_OF_ALL, "mean of 30 days"),
-    ),
-    panel(
         "Top zones",
         "Queries a second of the zones with the most queries today. The choice Top sets how many.",
-        "Click a zone in the next table to see it alone.",
+        "Click a zone in the table of zones to see it alone.",
         TimeSeries(unit=QUERIES),
         Query(ZONES.among(ZONES.total(_RATE), _BUSIEST), "{{domain}} ({{zone_id}})"),
-    ),
-    panel(
-        "Zones furthest from usual",
-        "Today's queries compared with those by this time yesterday and a week ago, for zones with over 100 queries a"
-        " day.",
-        "Below half: check the zone's delegation and its name servers. Above double: look at its record types.",
-        Table(sort="Off by"),
-        columns.DOMAIN,
-        Column("Account", label="account", width=90),
-        Column("Zone", label="zone_id", hidden=True),
-        Column("Off by", ZONES.highest(_DISTANCE), unit="suffix: times", decimals=1, width=115),
-        Column(
-            "Pace", ZONES.ranked(_AGAINST_USUAL, _DISTANCE), unit="percentunit", decimals=0, steps=OUT_OF_LINE, width=75
-        ),
     ),
     panel(
         "Queries a day",
@@ -165,7 +134,7 @@ _QUERIES = row(
         *columns.OF_ZONE,
         Column("Today", ZONES.highest(_SHOWN)),
         Column("Usual day", ZONES.ranked(_USUAL, _SHOWN)),
-        Column("Pace", ZONES.ranked(_AGAINST_USUAL, _SHOWN), unit="percentunit", decimals=0, steps=OUT_OF_LINE),
+        Column("Pace", ZONES.ranked(_AGAINST_USUAL, _SHOWN), unit="percentunit", decimals=0, steps=_OUT_OF_LINE),
         Column("30 days", ZONES.ranked(_WINDOW, _SHOWN)),
         Column("Now", ZONES.among(ZONES.total(_RATE), _SHOWN), unit=QUERIES),
         columns.moment("Changed", ZONES.ranked(ZONES.gauge("edge_dns_statistics_changed_timestamp_seconds"), _SHOWN)),
@@ -234,7 +203,7 @@ _SCANS = row(
 PAGE = Page(
     uid=links.DNS,
     title="Edge platform / DNS",
-    about="Queries by zone, record type and routing, today against the last 30 days, and the scans of records.",
+    about="Queries by zone, record type and routing, today against the usual day, and the scans of records.",
     variables=(variables.JOB, variables.ACCOUNTS, variables.ZONES),
     rows=(_NOW, _QUERIES, _SCANS),
 )

@@ -4,14 +4,12 @@ from dataclasses import replace
 
 from dashboards.generator import links, variables
 from dashboards.generator.colours import UP_OR_DOWN
-from dashboards.generator.page import Page, Panel, Query, StateTimeline, Tile, TimeSeries
+from dashboards.generator.page import Page, Panel, Query, StateTimeline, TimeSeries
 from dashboards.generator.pages import dns
-from dashboards.generator.pages.dns import OUT_OF_LINE, ZONES
+from dashboards.generator.pages.dns import ZONES
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import lowest, total
-from dashboards.generator.queries import findings
-from dashboards.generator.queries.figures import SILENT, figure_or_reason, old_data
-from dashboards.generator.selectors import ACCOUNT, ZONE, gauge
+from dashboards.generator.selectors import ACCOUNT, gauge
 
 _UP = gauge("edge_target_up", ACCOUNT, 'target=~"dns_zone/$zone"')
 
@@ -21,33 +19,14 @@ def _of_dns(title: str) -> Panel:
     return next(panel for panel in dns.PAGE.panels if panel.title == title)
 
 
-_NOW = row(
-    "Now",
-    (8, 8, 8),
-    _of_dns("Queries a second"),
-    panel(
-        "Against its past",
-        "Queries of the last 20 minutes, divided by those of the same time yesterday or, if unknown, of the hour"
-        " before.",
-        "Below 60 %: check the zone's delegation and its name servers. Above 300 %: look at the record types.",
-        Tile(unknown=(), unit="percentunit", decimals=0, steps=OUT_OF_LINE, none="no past yet"),
-        figure_or_reason(f"min({findings.against_past(ZONE)})", SILENT, old_data("dns_statistics")),
-    ),
-    _of_dns("Today so far"),
-)
+_NOW = row("Now", (12, 12), _of_dns("Queries a second"), _of_dns("Today so far"))
 _QUERIES = row(
     "Queries",
-    (12, 12, 10, 7, 7),
-    *map(
-        _of_dns,
-        (
-            "Queries against the same time before",
-            "Today against the last 30 days",
-            "Queries a day",
-            "Record types, 30 days",
-            "Routing",
-        ),
-    ),
+    (24, 10, 7, 7),
+    _of_dns("Queries against the same time before"),
+    _of_dns("Queries a day"),
+    _of_dns("Record types, 30 days"),
+    _of_dns("Routing"),
 )
 _RECORDS = row(
     "Records and polls",

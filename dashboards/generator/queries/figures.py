@@ -57,14 +57,9 @@ def count_or_reason(expr: str, *reasons: Reason) -> str:
         expr: a query for one number without labels.
         reasons: why a 0 may be wrong, the most important first; the first that applies is shown.
     """
-    return f"({expr}) > 0 or {figure_or_reason(expr, *reasons)}"
-
-
-def figure_or_reason(expr: str, *reasons: Reason) -> str:
-    """Return a query for a figure without labels or, if reasons apply, for the number of the first of them."""
     applies = " or ".join(f"({reason.expr})" for reason in reasons)
     numbers = " or ".join(f"{reason.value} * ({reason.expr})" for reason in reasons)
-    return f"({expr}) unless on () ({applies}) or {numbers}"
+    return f"({expr}) > 0 or ({expr}) unless on () ({applies}) or {numbers}"
 
 
 def staleness(*matchers: str) -> str:

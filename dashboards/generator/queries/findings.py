@@ -127,19 +127,16 @@ _SPAN, _ENOUGH = 1200, 100
 _STEADY_ZONE = _steady("dns_statistics", "dns_zone", "zone_id", "20m")
 
 
-def _over(length: str, *matchers: str, at: str = "") -> str:
+def _over(length: str, at: str = "") -> str:
     """Return the queries of each zone over a time."""
-    return increase(_QUERIES, ACCOUNT, *matchers, over=length, at=at)
+    return increase(_QUERIES, ACCOUNT, over=length, at=at)
 
 
-def against_past(*matchers: str) -> str:
-    """Divide each zone's queries of the last 20 minutes by those of the same time yesterday.
-
-    If nothing is recorded of yesterday, divide by those of the hour before.
-    """
-    yesterday = f"{_SPAN} * {series(_RECORDED, ACCOUNT, *matchers, at=' offset 1d')}"
-    usual = f"{yesterday} or {_over('1h', *matchers, at=' offset 20m')} / 3"
-    return f"({_over('20m', *matchers)} / (({usual}) > {_ENOUGH}))"
+# Each zone's queries of the last 20 minutes, divided by those of the same time yesterday or, if nothing is recorded of
+# yesterday, by those of the hour before.
+_YESTERDAY = f"{_SPAN} * {series(_RECORDED, ACCOUNT, at=' offset 1d')}"
+_USUAL = f"{_YESTERDAY} or {_over('1h', at=' offset 20m')} / 3"
+_AGAINST_PAST = f"({_over('20m')} / (({_USUAL}) > {_ENOUGH}))"
 
 
 def _unusual(comparison: str, contrary: str, factor: float) -> str:
@@ -152,7 +149,7 @@ def _unusual(comparison: str, contrary: str, factor: float) -> str:
     """
     last_week = f"{_over('20m')} / ({_SPAN} * {series(_RECORDED, ACCOUNT, at=' offset 1w')})"
     return (
-        f"({against_past()} {comparison} {factor} unless on (account, zone_id) {last_week} {contrary} {factor}"
+        f"({_AGAINST_PAST} {comparison} {factor} unless on (account, zone_id) {last_week} {contrary} {factor}"
         f" and on (account, zone_id) {_STEADY_ZONE})"
     )
 
