@@ -24,11 +24,6 @@ def count(expr: str, *labels: str) -> str:
     return _aggregate("count", expr, labels)
 
 
-def count_among(found: str, every: str) -> str:
-    """Count the series of `found`; 0 if there are none, and no result if `every` has no series either."""
-    return f"count({found}) or 0 * count({every})"
-
-
 def top(expr: str, limit: int | str = TOP) -> str:
     """Take the series with the largest values."""
     return f"topk({limit}, {expr})"

@@ -11,14 +11,11 @@ from dashboards.generator.colours import (
     Colour,
     Word,
     red_then_warn,
-    warn_from,
 )
 from dashboards.generator.intervals import step_of
-from dashboards.generator.page import Annotation, Column, Page, Query, Stat, Table, Tile, TimeSeries
+from dashboards.generator.page import Annotation, Column, Page, Query, Table, TimeSeries
 from dashboards.generator.panels import panel, row
-from dashboards.generator.promql import bottom, count, count_among, top, total, with_label
-from dashboards.generator.queries import findings
-from dashboards.generator.queries.figures import SILENT, old_data
+from dashboards.generator.promql import bottom, count, top, total, with_label
 from dashboards.generator.selectors import ACCOUNT, AT_END, SHIELD_ZONE, increase
 from dashboards.generator.target_series import TargetSeries
 
@@ -90,38 +87,6 @@ _FEATURES = f"label_replace({ZONES.gauge('edge_shield_zone_feature_enabled')}, '
 _THOROUGH = f"label_replace({ZONES.gauge('edge_shield_bot_detection_complex_fingerprint_enabled')}, 'on', 'on', '', '')"
 
 _LEARNING_WORDS = (Word("1", "learning", Colour.WARN), Word("0", "no", Colour.QUIET))
-
-_NOW = row(
-    "Now",
-    (8, 8, 8),
-    panel(
-        "Blocked today",
-        "Requests blocked since the UTC day began, and breaches without a known action (unclassified).",
-        "Compare with the usual day in the table of rate limits.",
-        Stat(),
-        Query(
-            total(ZONES.gauge("edge_shield_rate_limit_day_breaches", 'action="blocked"'), "action")
-            + " or "
-            + total(ZONES.gauge("edge_shield_rate_limit_day_breaches", 'action="unclassified"'), "action")
-            + " > 0",
-            "{{action}}",
-        ),
-    ),
-    panel(
-        "Rate limits in a burst",
-        "Rate limits with five times their usual breaches within the last 15 minutes.",
-        "The table of rate limits names them. If it is an attack, leave it blocked; if the limit is too low, raise it.",
-        Tile(unknown=(SILENT, old_data("shield_rate_limits")), steps=warn_from(1)),
-        count_among(findings.bursts(SHIELD_ZONE), _OVERALL),
-    ),
-    panel(
-        "WAF switched off",
-        "Shield zones whose web application firewall is off, and was on within the last week.",
-        "The table of zones names them. If it was not intended, switch it on again on the platform.",
-        Tile(unknown=(SILENT, old_data("shield_zones"))),
-        count_among(findings.waf_off(SHIELD_ZONE), _WAF),
-    ),
-)
 
 _BREACHES = row(
     "Rate limits",
@@ -267,7 +232,7 @@ PAGE = Page(
     title="Edge platform / Shield",
     about="Breaches of rate limits, the modes of zones, learning modes about to end, and how near rules are to limits.",
     variables=(variables.JOB, variables.ACCOUNTS, variables.SHIELD_ZONES),
-    rows=(_NOW, _BREACHES, _ZONES, _GUARDIANS),
+    rows=(_BREACHES, _ZONES, _GUARDIANS),
     annotations=(
         Annotation(
             name="Access lists",

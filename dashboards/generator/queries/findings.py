@@ -154,37 +154,35 @@ def _unusual(comparison: str, contrary: str, factor: float) -> str:
     )
 
 
-def bursts(*matchers: str) -> str:
-    """Find the rate limits with many times their usual breaches."""
-    breaches = total(increase("edge_shield_rate_limit_breaches_total", ACCOUNT, *matchers, over="15m"), *_LIMIT)
-    usual = highest(gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT, *matchers), *_LIMIT)
-    return (
-        f"{breaches} > clamp_min({_BURST} * {usual} / (28 * 96), {_BREACHES})"
-        f" and on (account, rate_limit_id) {_steady('shield_rate_limits', 'rate_limit', 'rate_limit_id', '15m')}"
-    )
+# The rate limits with many times their usual breaches.
+_RECENT_BREACHES = total(increase("edge_shield_rate_limit_breaches_total", ACCOUNT, over="15m"), *_LIMIT)
+_USUAL_BREACHES = highest(gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT), *_LIMIT)
+_BURSTS = (
+    f"{_RECENT_BREACHES} > clamp_min({_BURST} * {_USUAL_BREACHES} / (28 * 96), {_BREACHES})"
+    f" and on (account, rate_limit_id) {_steady('shield_rate_limits', 'rate_limit', 'rate_limit_id', '15m')}"
+)
 
 
 _ONE_SHIELD = ("job", "account", "shield_zone_id")
 
 
-def _on_within_a_week(*matchers: str) -> str:
-    """Return whether protections were on within a week, as the shipped rules record them."""
-    return f"max_over_time({series('shield_zone_protection:edge_shield_zone:on', ACCOUNT, *matchers)}[1w])"
+def _on_within_a_week(protection: str) -> str:
+    """Return whether a protection was on within a week, as the shipped rules record it."""
+    recorded = series("shield_zone_protection:edge_shield_zone:on", ACCOUNT, f'protection="{protection}"')
+    return f"max_over_time({recorded}[1w])"
 
 
-def waf_off(*matchers: str) -> str:
-    """Find the shield zones whose WAF is off now and was on within a week, as the alert does."""
-    now = highest(gauge("edge_shield_zone_waf_enabled", ACCOUNT, *matchers), *_ONE_SHIELD)
-    of_hour = highest(lately("edge_shield_zone_waf_enabled", ACCOUNT, *matchers, over="1h"), *_ONE_SHIELD)
-    of_week = highest(_on_within_a_week('protection="waf"', *matchers), *_ONE_SHIELD)
-    return f"({now} == 0 and ({of_week} == 1 or {of_hour} == 1))"
-
+# The shield zones whose WAF is off now and was on within a week, as the alert finds them.
+_WAF = highest(gauge("edge_shield_zone_waf_enabled", ACCOUNT), *_ONE_SHIELD)
+_WAF_OF_HOUR = highest(lately("edge_shield_zone_waf_enabled", ACCOUNT, over="1h"), *_ONE_SHIELD)
+_WAF_OF_WEEK = highest(_on_within_a_week("waf"), *_ONE_SHIELD)
+_WAF_OFF = f"({_WAF} == 0 and ({_WAF_OF_WEEK} == 1 or {_WAF_OF_HOUR} == 1))"
 
 _MODE = gauge("edge_shield_zone_execution_mode", ACCOUNT, 'mode="log"')
 _BLOCKED_LATELY = highest(
     lately("edge_shield_zone_execution_mode", ACCOUNT, 'mode="block"', over="1h"), *_ONE_SHIELD, "engine"
 )
-_BLOCKED_OF_WEEK = highest(_on_within_a_week('protection="blocking"'), *_ONE_SHIELD, "engine")
+_BLOCKED_OF_WEEK = highest(_on_within_a_week("blocking"), *_ONE_SHIELD, "engine")
 _TO_LOG = f"({highest(_MODE, *_ONE_SHIELD, 'engine')} == 1 and ({_BLOCKED_OF_WEEK} == 1 or {_BLOCKED_LATELY} == 1))"
 
 _SCAN_FAILED = gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"') + " == 1"
@@ -230,7 +228,7 @@ FINDINGS = (
     ),
     Finding("Platform slow", "exporter", _LOOK, _SLOW, ("account",), "$1 ms a call", 1000),
     Finding("Polls fail", "exporter", _LOOK, _TARGETS_FAILING, ("account", "collector"), "$1 targets"),
-    Finding("WAF switched off", "shield", _ACT, _named_zone(waf_off()), _SHIELD_ZONE),
+    Finding("WAF switched off", "shield", _ACT, _named_zone(_WAF_OFF), _SHIELD_ZONE),
     Finding(
         "Only logs, no longer blocks",
         "shield",
@@ -243,7 +241,7 @@ FINDINGS = (
         "Burst on a rate limit",
         "shield",
         _LOOK,
-        f"({bursts()}) * on (account, shield_zone_id) group_left (pull_zone) ({_PULL_ZONES})",
+        f"({_BURSTS}) * on (account, shield_zone_id) group_left (pull_zone) ({_PULL_ZONES})",
         (*_LIMIT, "pull_zone"),
         "$1 in 15 min",
     ),
