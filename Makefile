@@ -43,7 +43,6 @@ check: $(VENV)/.test ## lint, types, and that what is generated is up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m dashboards.generator --check
-	$(BIN)/python -m dashboards.generator.endpoints --check
 	$(BIN)/python deploy/kubernetes/generate_rules.py --check
 	$(BIN)/python -m docs.generate --check
 
@@ -62,7 +61,6 @@ coverage: $(VENV)/.test ## the tests, with branch coverage
 .PHONY: generate
 generate: $(VENV)/.test ## write the generated files: dashboards, Kubernetes' rules, references
 	$(BIN)/python -m dashboards.generator
-	$(BIN)/python -m dashboards.generator.endpoints
 	$(BIN)/python deploy/kubernetes/generate_rules.py
 	$(BIN)/python -m docs.generate
 

@@ -63,7 +63,7 @@ def test_what_the_guide_writes_is_all_that_the_tests_need(checkout: Path) -> Non
     assert written is not None
     make = (ROOT / "Makefile").read_text(encoding="utf-8").partition("generate: ")[2].partition("\n\n")[0]
     generated = re.findall(r"^\t\$\(BIN\)/python (.*)", make, re.MULTILINE)
-    assert len(generated) == 4
+    assert len(generated) == 3
     alone = ("-n", "0", "-q", "-p", "no:cacheprovider")
     done = [python(checkout, *written[1].split(), *alone, WRITE_GOLDENS="1")]
     done += [python(checkout, *words.split()) for words in generated]
