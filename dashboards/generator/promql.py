@@ -29,7 +29,7 @@ def top(expr: str, limit: int | str = TOP) -> str:
     return f"topk({limit}, {expr})"
 
 
-def bottom(expr: str, limit: int | str = TOP) -> str:
+def bottom(expr: str, limit: int) -> str:
     """Take the series with the smallest values."""
     return f"bottomk({limit}, {expr})"
 

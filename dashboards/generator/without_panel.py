@@ -1,7 +1,7 @@
 """Adds a row to a page for the metrics that no panel shows, with a generated panel for each metric."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dashboards.generator import declared
@@ -19,16 +19,11 @@ _COLUMNS = 3
 _GRID = 24
 
 
-def with_remaining(pages: Sequence[Page], collectors: Iterable[Collector] = CATALOGUE) -> tuple[Page, ...]:
-    """Add to each page a folded row with the metrics of its subject that no panel of any page shows.
-
-    Args:
-        pages: the pages that are written by hand.
-        collectors: the collectors whose metrics are shown.
-    """
+def with_remaining(pages: Sequence[Page]) -> tuple[Page, ...]:
+    """Add to each page a folded row with the metrics of its subject that no panel of any page shows."""
     queries = [query for page in pages for panel in page.panels for query in panel.queries]
     shown = {name for query in queries for name in re.findall(r"\bedge_\w+", query.expr)}
-    missing = [(each, info) for each in collectors for info in each.families if info.name not in shown]
+    missing = [(each, info) for each in CATALOGUE for info in each.families if info.name not in shown]
     return tuple(_with_row(page, [one for one in missing if _page_of(one[1].name) == page.uid]) for page in pages)
 
 

@@ -21,7 +21,7 @@ from dashboards.generator.selectors import ACCOUNT, gauge, increase, lately, ser
 ROWS = 20
 
 # Factors of a zone's usual traffic below and above which it is reported.
-_FALLEN, _SURGED = 0.6, 3
+_FALL, _SURGE = 0.6, 3
 # A burst: breaches in 15 minutes, as a factor of the mean over 28 days, and at least this number.
 _BURST, _BREACHES = 5, 10
 # Platform calls are slow if their mean duration is this factor of the hour before and at least _SLOW_FROM seconds, or
@@ -187,15 +187,15 @@ _TO_LOG = f"({highest(_MODE, *_ONE_SHIELD, 'engine')} == 1 and ({_BLOCKED_OF_WEE
 
 _SCAN_FAILED = gauge("edge_dns_record_scan_status", ACCOUNT, 'status="failed"') + " == 1"
 _BUDGET = highest(gauge("edge_script_monthly_budget_dollars", ACCOUNT), "account", "script_id")
-OVER_BUDGET = (
+_OVER_BUDGET = (
     f"{highest(gauge('edge_script_monthly_cost_dollars', ACCOUNT), 'account', 'script_id', 'script')}"
     f" / on (account, script_id) group_left () ({_BUDGET} > 0) > 1"
 )
-TAG_MISSING = f"{gauge('edge_container_image_tag_present', ACCOUNT)} == 0"
-QUERIES_UP = gauge("edge_target_up", ACCOUNT, 'collector="database_queries"')
+_TAG_MISSING = f"{gauge('edge_container_image_tag_present', ACCOUNT)} == 0"
+_QUERIES_UP = gauge("edge_target_up", ACCOUNT, 'collector="database_queries"')
 _OTHERS_UP = gauge("edge_target_up", ACCOUNT, 'collector!~"database|database_queries"')
 _QUERY_FAILING = (
-    f'label_replace(label_replace({QUERIES_UP} == 0, "database", "$1", "target", "query/([^/]+)/.+"),'
+    f'label_replace(label_replace({_QUERIES_UP} == 0, "database", "$1", "target", "query/([^/]+)/.+"),'
     ' "query", "$1", "target", "query/[^/]+/(.+)")'
 )
 _TARGETS_FAILING = f"sum by (account, collector) ({_OTHERS_UP} == bool 0) > 0 unless on (account) {_DOWN}"
@@ -206,10 +206,10 @@ _CHANGED = highest(gauge("edge_dns_statistics_changed_timestamp_seconds", ACCOUN
 # Accounts in which no zone's statistics have changed lately.
 _UNCHANGED = f"(time() - {_CHANGED} > {_SPAN})"
 _TRAFFIC = f"{highest(series('account:edge_dns_queries:rate1h', ACCOUNT, at=' offset 1d'), 'account')} > 0.1"
-STALLED = f"{_UNCHANGED} and on (account) {_STEADY_ZONE} and on (account) {_TRAFFIC}"
+_STALLED = f"{_UNCHANGED} and on (account) {_STEADY_ZONE} and on (account) {_TRAFFIC}"
 # If the statistics of an account do not change, that is one finding, and not a fall of each zone.
-FALLEN = f"({_unusual('<', '>', _FALLEN)} unless on (account) {_UNCHANGED})"
-SURGED = _unusual(">", "<", _SURGED)
+_FALLEN = f"({_unusual('<', '>', _FALL)} unless on (account) {_UNCHANGED})"
+_SURGED = _unusual(">", "<", _SURGE)
 
 FINDINGS = (
     Finding("Exporter or shard missing", "exporter", _ACT, SILENT.expr, ()),
@@ -245,14 +245,14 @@ FINDINGS = (
         (*_LIMIT, "pull_zone"),
         "$1 in 15 min",
     ),
-    Finding("Statistics do not change", "dns", _ACT, STALLED, ("account",)),
-    Finding("Traffic has fallen", "dns", _LOOK, FALLEN, _ZONE, "$1 % of the usual", 100),
-    Finding("Traffic has surged", "dns", _LOOK, SURGED, _ZONE, "$1 % of the usual", 100),
+    Finding("Statistics do not change", "dns", _ACT, _STALLED, ("account",)),
+    Finding("Traffic has fallen", "dns", _LOOK, _FALLEN, _ZONE, "$1 % of the usual", 100),
+    Finding("Traffic has surged", "dns", _LOOK, _SURGED, _ZONE, "$1 % of the usual", 100),
     Finding("Record scan failed", "dns", _LOOK, _SCAN_FAILED, _ZONE),
     Finding(
-        "Script over budget", "scripts", _LOOK, OVER_BUDGET, ("account", "script_id", "script"), "$1 % of budget", 100
+        "Script over budget", "scripts", _LOOK, _OVER_BUDGET, ("account", "script_id", "script"), "$1 % of budget", 100
     ),
-    Finding("Image tag missing", "containers", _LOOK, TAG_MISSING, _IMAGE),
+    Finding("Image tag missing", "containers", _LOOK, _TAG_MISSING, _IMAGE),
     Finding("Database does not answer", "database", _ACT, f"{gauge('edge_database_up')} == 0", ("database",)),
     Finding("Database query fails", "database", _LOOK, _QUERY_FAILING, ("database", "query")),
 )
