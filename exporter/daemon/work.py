@@ -149,9 +149,12 @@ class Work:
         """Take in the names and lists of targets that an earlier run or another exporter has stored."""
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
-        self.registry.remember(names)
+        # The row of a script has the name in its own answer. Other names come from lists, and the stored list may have
+        # a newer one than a row, which is from the last poll.
+        self.registry.remember({key: name for key, name in names.items() if key.kind == "script"})
         for place, packed in packed_lists(rows).items():
             self.registry.restore(place, packed)
+        self.registry.remember(names)
 
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         """Apply settings, with the accounts that were built from them, and poll what is due.

@@ -45,6 +45,12 @@ async def test_names_and_last_successes_outlive_restarts_and_names_are_looked_up
     async with sandboxed.daemon() as running:
         await running.poll("dns_statistics")
         assert set(await running.samples("edge_dns_window_queries", "domain")) == {"again.example"}
+        sandboxed.world.dns.rename_zone(102, "listed.example")
+        await running.poll("discovery")
+    # The list was stored with the new name, and the rows of the zone's polls with the former one.
+    async with sandboxed.daemon() as running:
+        await running.poll("discovery", "dns_statistics")
+        assert set(await running.samples("edge_dns_window_queries", "domain")) == {"listed.example"}
 
 
 async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_retention(
