@@ -19,6 +19,7 @@ from exporter.targets.target import Inventory, Target
 CHART_DAYS = 30
 
 P = TypeVar("P")
+T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
@@ -244,7 +245,17 @@ def measure(
     return tuple(families), tuple(counts)
 
 
-# Long label values are cut, which can make two of them equal. The first is then kept, because a series must be unique.
+def _by_label_values(values: Mapping[Any, T]) -> dict[LabelValues, T]:
+    """Return the values of a metric by label values.
+
+    Long label values are cut, which can make two of them equal; the first is kept, because a series must be unique.
+    """
+    found: dict[LabelValues, T] = {}
+    for key, value in values.items():
+        found.setdefault(_values(key), value)
+    return found
+
+
 @lru_cache(maxsize=4096)
 def _values(key: str | LabelValues) -> LabelValues:
     """Return the label values of a metric's key, which is a text if the metric has one label."""
@@ -252,18 +263,16 @@ def _values(key: str | LabelValues) -> LabelValues:
 
 
 def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample, ...]:
-    """Return the samples of a metric; a counter has none here."""
-    value = metric.value(payload) if metric.value is not None else None
+    """Return the samples of a metric; none if it has sources, because the ledger then computes its values."""
+    if metric.value is None:
+        return ()
+    value = metric.value(payload)
     # A number or a mapping; the check for numbers is the faster one.
     if value is None or isinstance(value, (int, float)):
-        number = None if value is None else finite(value)
+        number = finite(value)
         return () if number is None else (Sample(labels, number),)
-    found: dict[LabelValues, float] = {}
-    for key, one in value.items():
-        number = None if one is None else finite(one)
-        if number is not None:
-            found.setdefault(_values(key), number)
-    return tuple(Sample(labels + values, number) for values, number in found.items())
+    numbers = {key: number for key, one in value.items() if (number := finite(one)) is not None}
+    return tuple(Sample(labels + values, number) for values, number in _by_label_values(numbers).items())
 
 
 def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
@@ -271,16 +280,13 @@ def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source],
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None
-    if isinstance(counted, Source):
-        return (((), counted),)
-    found: dict[LabelValues, Source] = {}
-    for key, source in counted.items():
-        found.setdefault(_values(key), source)
-    return tuple(found.items())
+    return (((), counted),) if isinstance(counted, Source) else tuple(_by_label_values(counted).items())
 
 
-def finite(number: float) -> float | None:
-    """Return a number as a float; None if it is infinite, NaN, or too large for a float. -0 becomes 0."""
+def finite(number: float | None) -> float | None:
+    """Return a number as a float; None if it is None, infinite, NaN, or too large for a float. -0 becomes 0."""
+    if number is None:
+        return None
     try:
         value = float(number) + 0.0
     except OverflowError:

@@ -190,11 +190,14 @@ def _advance(
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:
-    """Return the counters to serve after a poll: those of the label values of its answer that have a series."""
+    """Return the counters to serve: of the label values in the last answer, without those that the limit left out."""
     counters = []
     for count in counts:
-        series = families[count.info.name].series if count.info.name in families else {}
-        values = [(labels, series[labels].value) for labels, _ in count.sources if labels in series]
-        if values:
-            counters.append(Family(count.info, tuple(Sample(count.labels + labels, value) for labels, value in values)))
+        family = families.get(count.info.name)
+        if family is None:
+            continue
+        in_answer = [labels for labels, _ in count.sources if labels in family.series]
+        samples = tuple(Sample(count.labels + labels, family.series[labels].value) for labels in in_answer)
+        if samples:
+            counters.append(Family(count.info, samples))
     return tuple(counters)

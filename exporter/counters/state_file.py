@@ -81,7 +81,7 @@ class FileStorage(Storage):
     # The methods from here on run on the thread.
 
     def _is_open(self) -> bool:
-        # If the file was deleted, moved, replaced or emptied, writes would be lost.
+        """Return whether the open file is still at the path and not empty; writes to another would be lost."""
         try:
             found = self._path.stat()
         except OSError:
@@ -90,6 +90,7 @@ class FileStorage(Storage):
         return is_same and self._database is not None
 
     def _open_locked(self) -> dict[PollKey, StateRow]:
+        """Lock the path and open its file; return the rows when it is first read, and none after that."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:

@@ -17,6 +17,7 @@ async def prove(accounts: Callable[[], Mapping[str, Account]], sleep: Callable[[
 
 
 async def _is_accepted(accounts: Mapping[str, Account]) -> bool:
+    """Return whether a platform has accepted the key of an account, or there is no account, only databases."""
     own = [account for name, account in accounts.items() if not name.startswith(DATABASE_PREFIX)]
     for account in own:
         try:

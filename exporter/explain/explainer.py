@@ -15,6 +15,7 @@ from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
 from exporter.targets.target import PollKey, Target
+from exporter.validation.configuration_errors import KeyPath
 
 # The id of a target that stands for a kind of which an account has no target.
 ANY = "*"
@@ -102,15 +103,15 @@ class Explainer:
     def _selections(self, kinds: Iterable[str]) -> Iterator[Selection]:
         return (selection for kind in kinds for selection in self.registry.selections(kind))
 
-    def _not_asked_for(self, words: str, *path: str | int) -> Finding:
-        """Return the finding that a place in the configuration leaves something out, with its file and line."""
-        return Finding(Cause.NOT_ASKED_FOR, str(self.settings().fault(path, words)))
+    def _not_asked_for(self, path: KeyPath, effect: str) -> Finding:
+        """Return the finding that a setting leaves something out: its file, line and path, and its effect in words."""
+        return Finding(Cause.NOT_ASKED_FOR, str(self.settings().fault(path, effect)))
 
     def _disabled(self, collector: Collector) -> Finding | None:
         """Return where the configuration disables a collector; None if it is enabled."""
         if self.settings().collector_settings()[collector.section].enabled:
             return None
-        return self._not_asked_for("is false", "collectors", collector.section, "enabled")
+        return self._not_asked_for(("collectors", collector.section, "enabled"), "is false")
 
     def _not_served(self, collector: Collector) -> dict[str, Finding]:
         """Return the families of a collector that the configuration leaves out for all targets."""
@@ -118,7 +119,7 @@ class Explainer:
         if off := self._disabled(collector):
             return dict.fromkeys(names, off)
         paths = {name: path for name in names if (path := series.refusing(name)) is not None}
-        return {name: self._not_asked_for("leaves the family out", "series", *path) for name, path in paths.items()}
+        return {name: self._not_asked_for(("series", *path), "leaves the family out") for name, path in paths.items()}
 
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
         """Yield the possible targets of a collector, each with the finding why it is not polled; None if it is."""
@@ -128,13 +129,13 @@ class Explainer:
             others = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
             for one in others:
                 path = selection.rejection(one.name)
-                not_polled = None if path is None else self._not_asked_for("leaves it out", *selection.setting, *path)
+                not_polled = None if path is None else self._not_asked_for((*selection.setting, *path), "leaves it out")
                 yield Target(account, kind, one.key.id, one.name), not_polled
             for target in polled.values():
                 is_wanted = kind != collector.polls or collector.wants(target)
                 if collector is discovery.COLLECTOR:
                     is_wanted = discovery.SEARCH in target.watched  # its families count what a search finds
-                not_polled = None if is_wanted else self._not_asked_for("selects nothing for it", *selection.setting)
+                not_polled = None if is_wanted else self._not_asked_for(selection.setting, "selects nothing for it")
                 yield target, not_polled
             if not (others or polled or selection.fixed):
                 yield Target(account, kind, ANY), self._of_no_target(selection)
@@ -142,7 +143,7 @@ class Explainer:
     def _of_no_target(self, selection: Selection) -> Finding:
         """Return why an account has no target of a kind."""
         if not selection.discover:
-            return self._not_asked_for("names none, and none is discovered", *selection.setting)
+            return self._not_asked_for(selection.setting, "names none, and none is discovered")
         lists = (one for one in self.collectors() if isinstance(one, EndpointListCollector))
         lister = next((one for one in lists if one.kind == selection.kind), discovery.COLLECTOR)
         account = Target(selection.account, lister.polls, selection.account)
@@ -157,13 +158,14 @@ class Explainer:
         if status is None or not (status.families or status.up):
             return self._of_unanswered(collector, target, status)
         if info.name in status.left_out:
-            return self._not_asked_for("leaves out label values of it", "series", "max_label_values")
+            return self._not_asked_for(("series", "max_label_values"), "leaves out label values of the family")
         if info.name in status.families:
             return None
         if info.is_counted and (fault := self.ledger_fault()):
             return Finding(Cause.FAILING, f"the counters cannot be saved: {fault}")
-        note = status.message if status.up else ""
-        return Finding(Cause.PLATFORM_HAS_NONE, note or "null, or left out of its answer")
+        # The message of a poll that succeeded says why its target has no series.
+        why_none = status.message if status.up else ""
+        return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, or left out of its answer")
 
     def _of_unanswered(self, collector: Collector, target: Target, status: Status | None) -> Finding:
         """Return why a target has not answered: its polls fail, its list fails or lacks it, or no poll has ended."""

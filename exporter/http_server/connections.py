@@ -108,6 +108,7 @@ class Acceptor:
     def start(self) -> None:
         """Accept connections from now on."""
         self.bound.settimeout(0)
+        # Accepted connections inherit the timeout, where the system has it; without it the server works as well.
         with suppress(OSError):
             self.bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
         self._run(self._accept())
@@ -141,7 +142,7 @@ class Acceptor:
             protocol = self.make_protocol()
             connecting = self._run(self._connect(protocol, accepted))
             self.connections.opened(protocol, lambda: True, connecting.cancel)
-            # It begins to connect, and so do all others that wait for the loop.
+            # The connection starts, and other tasks run, before the next one is accepted.
             await asyncio.sleep(0)
 
     async def _make_room(self, accepted: socket.socket) -> None:

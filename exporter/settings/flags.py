@@ -78,14 +78,20 @@ def variables() -> dict[str, KeyPath]:
 
 
 def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
+    """Return the flag of a value; a flag of the first account is named without `accounts.0`."""
     keys = path[2:] if path[:2] == FIRST_ACCOUNT else path
     name = "--" + ".".join(map(str, keys)).replace("_", "-")
-    text = "null" if default is None else "" if field.is_required() else str(default)
+    default_text = "" if field.is_required() else _default_text(default)
+    return Flag(name, variable_of(*keys), path, field.description or "", _metavar(field), default_text)
+
+
+def _default_text(default: object) -> str:
+    """Return a default as a user would write it; the numbers with a decimal point are durations in seconds."""
+    if default is None:
+        return "null"
     if isinstance(default, bool):
-        text = text.lower()
-    elif isinstance(default, float):
-        text = format_duration(default)
-    return Flag(name, variable_of(*keys), path, field.description or "", _metavar(field), text)
+        return str(default).lower()
+    return format_duration(default) if isinstance(default, float) else str(default)
 
 
 def _metavar(field: FieldInfo) -> str:

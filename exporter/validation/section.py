@@ -25,7 +25,7 @@ T = TypeVar("T")
 # Where a section breaks a rule between its keys, as a path below it, and the message.
 Conflict = tuple[KeyPath, str]
 
-# The type of errors that have their whole message.
+# The type of errors whose message is already one of ours.
 _WORDED = "worded"
 _LONGEST_SHOWN = 60
 # What pydantic says in the words of Python.
@@ -145,16 +145,17 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
     if kind == "extra_forbidden":
         return f"unknown key{suggestion(key, fields)}"
     if kind == "missing" and key in fields:
-        said = (fields[key].description or "").rstrip(".")
-        return f"missing; expected {said[:1].lower()}{said[1:]}" if said else "missing"
+        meaning = (fields[key].description or "").rstrip(".")
+        return f"missing; expected {meaning[:1].lower()}{meaning[1:]}" if meaning else "missing"
     if kind == "too_long":
         return f"found too many items, expected at most {context['max_length']}"
     if kind == "value_error":
-        # The message of a validator; the value may be a secret, unless the message says what is expected in its place.
         message = str(context["error"])
+        # The value is shown only after such a beginning, as `Section` says: otherwise it may be a secret.
         return f"found {_shown(details)}, {message}" if message.startswith("expected ") else message
-    what = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]
-    return f"found {_shown(details)}, expected {what}"
+    # pydantic's messages are "Input should be WHAT", some with ", unable to …" after it.
+    expected = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]
+    return f"found {_shown(details)}, expected {expected}"
 
 
 def _shown(details: ErrorDetails) -> str:

@@ -115,7 +115,7 @@ SITUATIONS = (
                                "edge_dns_day_routed_queries", "edge_dns_routed_queries_total")},
          (SCANS, ZONE): {ASKED: ("edge_dns_record_scan_status", "edge_dns_record_scan_records")}},
         {"account": ONE, "more": {"series": {"max_label_values": 1}}},
-        words=("series.max_label_values: leaves out label values of it",)),
+        words=("series.max_label_values: leaves out label values of the family",)),
     Situation("a family that is not allowed", whole(ASKED, {SCRIPTS: EVERY_SCRIPT}),
         {"more": {"series": {"allow": ["edge_dns_.*"]}}}, words=("series.allow: leaves the family out",)),
     Situation("an include pattern with a typing error",

@@ -40,7 +40,7 @@ class AccessControl:
         self._app, self._executor = app, executor
         self._open_paths = frozenset(route_prefix.rstrip("/") + path for path in _OPEN_PATHS)
         self._remembered: dict[bytes, bytes] = {}
-        self._lock, self._places = asyncio.Lock(), asyncio.Semaphore(_MOST_CHECKS)
+        self._one_at_a_time, self._places = asyncio.Lock(), asyncio.Semaphore(_MOST_CHECKS)
         self.replace(config)
 
     def replace(self, config: WebConfig) -> None:
@@ -81,7 +81,7 @@ class AccessControl:
         return None
 
     async def _refusal_of(self, authorization: str) -> PlainTextResponse | None:
-        """Return the answer to a header without a user's name and password; None if they are right."""
+        """Check the name and the password in an Authorization header; return None if they are right, or the refusal."""
         wrong = PlainTextResponse("a user name and a password are needed\n", 401, _CHALLENGE)
         user, colon, password = _credentials(authorization).partition(b":")
         if not colon:
@@ -92,13 +92,16 @@ class AccessControl:
             return None
         if self._places.locked():
             return PlainTextResponse("too many passwords are being checked; try again\n", 503, {"Retry-After": "1"})
-        async with self._places, self._lock:
+        async with self._places, self._one_at_a_time:
             # Another request may have checked the same password in the meantime.
-            if self._remembered.get(user) != digest:
-                seen = password[:_LONGEST_PASSWORD]
-                if await blocking(self._executor, bcrypt.checkpw, seen, known or self._slowest) and known:
-                    self._remembered[user] = digest
-        return None if self._remembered.get(user) == digest else wrong
+            if self._remembered.get(user) == digest:
+                return None
+            checked, against = password[:_LONGEST_PASSWORD], known or self._slowest
+            is_right = await blocking(self._executor, bcrypt.checkpw, checked, against)
+            if not (known and is_right):
+                return wrong
+            self._remembered[user] = digest
+            return None
 
 
 def _credentials(authorization: str) -> bytes:
