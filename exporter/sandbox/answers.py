@@ -16,10 +16,10 @@ def payload(content: Any, status: int = 200, media_type: str = "application/json
     return Response(json.dumps(content, separators=(",", ":")), status, media_type=media_type)
 
 
-def enveloped(data: Any, *, defaulted: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
-    """Return a good response in the envelope `{data, error}`; the error is null or an object with default values."""
+def enveloped(data: Any, *, default_error: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
+    """Return a good response in the envelope `{data, error}`; the error is null, or an object with default values."""
     error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if with_status else {})
-    return payload({"data": data, "error": error if defaulted else None})
+    return payload({"data": data, "error": error if default_error else None})
 
 
 def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:

@@ -55,6 +55,11 @@ def _script_id(world: World, script_id: int) -> int:
     return script_id
 
 
+def _has_default_error(resource_id: int) -> bool:
+    """Return whether the `error` of a good answer is an object, not null; clients meet both, and both mean success."""
+    return resource_id % 2 == 1
+
+
 def _shield_zone_id(world: World, zone_id: int, *, status_code: int | None = None) -> int:
     """Return the id; raises Refusal if there is no such shield zone. `status_code` is the one in the envelope."""
     if zone_id not in world.shield.zones:
@@ -98,7 +103,7 @@ async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
     limit = world.rate_limits.limits.get(limit_id)
     if limit is None:
         return refused("not_found.ratelimit_shieldzone", "The rate limit was not found.", status_code=404)
-    return enveloped(world.rate_limits.metrics(limit_id), defaulted=limit_id % 2 == 0, with_status=True)
+    return enveloped(world.rate_limits.metrics(limit_id), default_error=_has_default_error(limit_id), with_status=True)
 
 
 @operation("GET /shield/metrics/rate-limits/{shieldZoneId}")
@@ -144,7 +149,7 @@ async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZone
     listed = world.access_lists.find(_shield_zone_id(world, zone_id), list_id)
     if listed is None:
         return problem(404, "The access list was not found.", request.url.path)
-    return enveloped(world.access_lists.answer(listed), defaulted=list_id % 2 == 0)
+    return enveloped(world.access_lists.answer(listed), default_error=_has_default_error(list_id))
 
 
 @_protection(f"GET {_ZONE}/api-guardian")
@@ -153,7 +158,7 @@ async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Respon
     if world.shield.plan(_shield_zone_id(world, zone_id)) in (None, _BASIC):
         error_key = "api_guardian.get_api_guardian.no_configuration"
         return refused(error_key, "The shield zone has no API guardian configuration.", status=200)
-    return enveloped(api_guardian(zone_id, world.opening), defaulted=zone_id % 2 == 1)
+    return enveloped(api_guardian(zone_id, world.opening), default_error=_has_default_error(zone_id))
 
 
 @_protection(f"GET {_ZONE}/bot-detection")
@@ -161,7 +166,7 @@ async def shield_bot_detection(world: TheWorld, zone_id: _ShieldZoneId) -> Respo
     """Return the bot detection of a shield zone."""
     if world.shield.plan(_shield_zone_id(world, zone_id)) == _BASIC:
         return refused("invalid_plan_type.bot_detection", "The plan has no bot detection.")
-    return enveloped(bot_detection(zone_id), defaulted=zone_id % 2 == 1)
+    return enveloped(bot_detection(zone_id), default_error=_has_default_error(zone_id))
 
 
 @operation("GET /shield/waf/custom-rule/{id}")
@@ -176,7 +181,7 @@ async def shield_waf_custom_rule(world: TheWorld, rule_id: _Id) -> Response:
 @operation("GET /shield/waf/rules/plan-segmentation")
 async def shield_waf_plan_segmentation() -> Response:
     """Return the WAF rules grouped by plan."""
-    return enveloped(recorded("waf_plan_segmentation"), defaulted=True)
+    return enveloped(recorded("waf_plan_segmentation"), default_error=True)
 
 
 @_script("GET /compute/script")

@@ -47,7 +47,7 @@ def api_guardian(shield_zone_id: int, opening: float) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class AccessList:
-    """A custom access list, and the configuration that switches it; `grows` says that it gets an entry every day."""
+    """A custom access list, which can be enabled or disabled; if it `grows`, it gets an entry every day."""
 
     list_id: int
     shield_zone_id: int
