@@ -86,15 +86,15 @@ class PlatformTime:
         reading = at - self._monotonic()
         is_plausible = abs(at - wall) <= DAY_SECONDS or _are_near(reading, self._accepted)
         if not is_plausible:
-            self._doubt(reading)
+            self._count_agreeing(reading)
         if is_plausible or self._agreeing >= ANSWERS_BELIEVED:
             self.believed, self._accepted = at, reading
             self._doubted, self._agreeing = None, 0
             return date
         return self.now() or min(date, datetime.fromtimestamp(wall, UTC))
 
-    def _doubt(self, reading: float) -> None:
-        """Count the successive answers that agree on a date that is not accepted."""
+    def _count_agreeing(self, reading: float) -> None:
+        """Count how many successive answers, with this one, have implausible dates that agree with each other."""
         self._agreeing = self._agreeing + 1 if _are_near(reading, self._doubted) else 1
         self._doubted = reading
 

@@ -138,8 +138,8 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         ),
         Metric(
             "edge_dns_window_record_queries",
-            "Queries served in the sliding window by record type (QueriesByTypeChart), polled; other: all types "
-            "without a name.",
+            "Queries served in the sliding window by record type (QueriesByTypeChart), polled; record_type is other "
+            "for all types without a name.",
             labels=("record_type",),
             value=lambda zone: zone.by_type,
         ),

@@ -118,14 +118,14 @@ COLLECTOR: TargetCollector[Breaches] = TargetCollector(
         Metric(
             "edge_shield_rate_limit_day_breaches",
             "Breaches of the rate limit on the current UTC day by action (ratelimitOverviewPastTwentyEightDays), "
-            "polled; action is unclassified if days are plain numbers.",
+            "polled; action is unclassified if the platform reports none.",
             labels=("action",),
             value=lambda limit: limit.day(),
         ),
         Metric(
             "edge_shield_rate_limit_breaches_total",
             "Breaches of the rate limit by action since the exporter first saw it, counted from "
-            "ratelimitOverviewPastTwentyEightDays, polled; action is unclassified if days are plain numbers.",
+            "ratelimitOverviewPastTwentyEightDays, polled; action is unclassified if the platform reports none.",
             labels=("action",),
             counted=lambda limit: limit.buckets(),
         ),
