@@ -69,11 +69,8 @@ class Pace:
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:
         """Record all targets of a collector in this account."""
-        polls = sum(1 / plan.interval_of(target) for target in targets)
-        self.polls.pop(plan.collector.name, None)
-        if polls:
+        if polls := sum(1 / plan.interval_of(target) for target in targets):
             self.polls[plan.collector.name] = polls
-        self.measure(self.rate)
 
     def measure(self, rate: float) -> None:
         """Calculate demand and stretch again; `rate` is the requests a second that the budget grants now."""

@@ -281,6 +281,9 @@ class Schedule:
             return
         self._version = self._registry.version
         self._discoveries = {account: [] for account in self.accounts}
+        for polled in self.accounts.values():
+            # Those of a collector that is off now, too.
+            polled.pace.polls.clear()
         # Account → the new targets of each collector.
         new: dict[str, list[list[tuple[str, Target]]]] = {account: [] for account in self.accounts}
         for name, plan in self.plans.items():

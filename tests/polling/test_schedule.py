@@ -18,6 +18,7 @@ from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
+from exporter.settings.service import CollectorsSettings
 from exporter.targets.target import PollKey, Target
 from exporter.web.targets import all_targets, target_values
 from tests.endpoints.undocumented_platform import Query, good, platform
@@ -481,6 +482,13 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         pace.stretch = 20.0
         assert pace.interval(plan, zone) == 300 * 20
         assert parts.schedule.slowest("discovery") == 600 * 20
+        (main,) = parts.settings.accounts
+        none = main.model_copy(update={"dns_zones": main.dns_zones.model_copy(update={"discover": False})})
+        off = CollectorsSettings.model_validate(only("dns_statistics"))
+        for change, needed in (({"collectors": off}, 40 / 300), ({"accounts": (none,)}, 0)):
+            parts.settings = parts.settings.model_copy(update=change)
+            assert await parts.daemon.reload() == ()
+            assert parts.value("edge_api_demand_requests_per_second", account="main") == pytest.approx(needed)
 
 
 async def test_what_a_poll_costs_follows_the_number_of_its_calls_gradually() -> None:
