@@ -142,8 +142,9 @@ SET_ASIDE = ["state file set aside"]
         (delete_everything, []),
         (lambda path: shutil.rmtree(path.parent), []),
         (lambda path: (path.unlink(), path.touch()), SET_ASIDE),
+        (lambda path: os.truncate(path, 0), []),
     ],
-    ids=["everything", "folder", "emptied"],
+    ids=["everything", "folder", "replaced", "emptied"],
 )
 def test_a_file_that_is_deleted_under_a_running_process_is_made_anew(
     tmp_path: Path, connections: list[sqlite3.Connection], lose: Damage, further: list[str]

@@ -11,7 +11,7 @@ import pytest
 from exporter.counters.ledger import Ledger
 from exporter.counters.postgres_storage import PAGE, PostgresStorage
 from exporter.counters.rows import StateRow
-from exporter.counters.storage import ShardTakenError, StorageError
+from exporter.counters.storage import Changes, ShardTakenError, StorageError
 from exporter.targets.target import PollKey
 from tests import waiting
 from tests.counters.ledger_driver import poll_of, today
@@ -21,6 +21,7 @@ from tests.postgres import Postgres
 
 LEASE = 3.0
 ROW = StateRow("shop.example", 1.0, b"\x00data")
+END_SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'"
 
 
 def key_of(number: int) -> PollKey:
@@ -152,7 +153,7 @@ async def test_a_silent_holder_is_uncertain_before_the_server_frees_its_shard(se
 async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: Sessions) -> None:
     holder = await sessions.holder()
     await holder.commit({key_of(1): ROW})
-    sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
+    sessions.execute(END_SESSIONS)
     await waiting.until(lambda: not holder.is_certain())
     opened = await holder.open()
     assert (opened, holder.is_certain()) == ({key_of(1): ROW}, True)
@@ -166,6 +167,18 @@ async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_write
     ledger = Ledger(storage, linger=0.1, retry=0.1)
     await ledger.open()
     await ledger.record(poll_of("102", today(40)))
+    commit = storage.commit
+
+    async def unanswered(changes: Changes) -> None:
+        storage.commit = commit  # type: ignore[method-assign]
+        await commit(changes)
+        sessions.execute(END_SESSIONS)
+        raise StorageError("the answer was lost")
+
+    storage.commit = unanswered  # type: ignore[method-assign]
+    await ledger.record(poll_of("102", today(45)))
+    await waiting.until(lambda: ledger.is_taken or not ledger.fault)
+    assert ledger.may_serve(), "its own rows were written"
     opened = storage.open
 
     async def open_slowly() -> dict[PollKey, StateRow]:
@@ -173,9 +186,7 @@ async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_write
         return await opened()
 
     async def end_session() -> bool:
-        sessions.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'"
-        )
+        sessions.execute(END_SESSIONS)
         await waiting.until(lambda: not storage.is_certain())
         await waiting.until(lambda: ledger.is_taken or ledger.may_serve())
         return ledger.is_taken
@@ -201,7 +212,7 @@ async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_write
 
 async def test_a_holder_waits_for_its_shard_while_its_former_session_may_last(sessions: Sessions) -> None:
     holder, other = await sessions.holder(0, lease=30.0), sessions.storage(0)
-    sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
+    sessions.execute(END_SESSIONS)
     await until_claimed(other, 0)
     with pytest.raises(StorageError, match="perhaps by the former session"):
         await holder.open()
@@ -211,7 +222,7 @@ async def test_a_holder_waits_for_its_shard_while_its_former_session_may_last(se
 
 async def test_a_lost_holder_gives_way_to_exporters_of_another_total(sessions: Sessions) -> None:
     holder, other = await sessions.holder(), sessions.storage(total=3)
-    sessions.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'edge-exporter'")
+    sessions.execute(END_SESSIONS)
     await until_claimed(other, 0)
     with pytest.raises(ShardTakenError):
         await until_back(holder, other)

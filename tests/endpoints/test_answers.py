@@ -89,7 +89,7 @@ IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "
 # Pages of a list that says nothing of further pages; the last one comes again and again.
 PAGES = tuple(
     tuple({"Items": [{"Id": one} for one in page]} for page in pages)
-    for pages in ("1", ("12", ""), "1234", ("0", "1", ""), ("",))
+    for pages in ("1", ("12", ""), ("12", "23", ""), "1234", ("0", "1", ""), ("",))
 )
 ANNOUNCED = ({"Items": [{"Id": 1}], "More": True}, {"Items": [], "More": True})
 # Keys of a list whose expression fails.

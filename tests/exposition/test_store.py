@@ -124,4 +124,4 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
 )
 def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float, message: str) -> None:
     (status,) = StoreSetup().run(steps).store.statuses.values()
-    assert (status.since, status.message) == (since, message)
+    assert (status.since, status.up, status.message) == (since, not since, message)

@@ -27,6 +27,7 @@ from tests.waiting import PATIENCE, until
 PIECE = bytes(1024 * 1024)
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 READY = REQUEST.replace(b"/", b"/ready", 1)
+WITHOUT_BODY = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\n"
 
 
 async def unread(send: Send) -> None:
@@ -143,10 +144,12 @@ async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_
     assert (len(body) == len(PIECE) * 16) == is_whole
 
 
+@pytest.mark.parametrize("idle", [REQUEST, WITHOUT_BODY], ids=["after a request", "without the body of a request"])
 async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_being_answered(
-    monkeypatch: pytest.MonkeyPatch,
+    idle: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporter.http_server.loop_server.KEEPALIVE_SECONDS", 2 * PATIENCE)
+    for name in ("loop_server.KEEPALIVE_SECONDS", "protocol.TimeLimitedProtocol.seconds"):
+        monkeypatch.setattr(f"exporter.http_server.{name}", 2 * PATIENCE)
     begun, release = asyncio.Event(), asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -163,11 +166,13 @@ async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_be
         begun.clear()
         clients[0][1].write(asking(b"/slow"))
         await begun.wait()
-        for _ in range(2):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            clients.append((reader, writer))
-            writer.write(REQUEST)
-            assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+        for request in (idle, REQUEST):
+            begun.clear()
+            clients.append(await asyncio.open_connection("127.0.0.1", port))
+            clients[-1][1].write(request)
+            async with asyncio.timeout(PATIENCE):
+                await begun.wait()
+        assert (await clients[-1][0].readline()).startswith(b"HTTP/1.1 200 ")
         open_ = [server.connection(writer.get_extra_info("sockname")) is not None for _, writer in clients]
         assert open_ == [True, False, True]
         release.set()

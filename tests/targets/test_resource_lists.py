@@ -22,6 +22,10 @@ LISTINGS = {
     "two of them": ([zones("a", "b", "c"), zones("a", "b"), zones("a", "b")], "ab"),
     "two with a short one between": ([zones("a", "b", "c"), zones("a", "b"), SHORT, zones("a", "b")], "ab"),
     "two, and one with it between": ([zones("a", "b"), zones("a"), zones("a", "b"), zones("a")], "ab"),
+    "two, and a short one with it between": (
+        [zones("a", "b"), zones("a"), zones("a", "b", complete=False), zones("a")],
+        "ab",
+    ),
     "a list of nothing": ([zones("a"), zones(), zones()], ""),
     "another name": ([zones("a", "b"), zones("a", "x")], "ax"),
     "a name that is left out": ([zones("a", "b"), zones("a", "")], "ab"),

@@ -27,7 +27,7 @@ EVERYTHING = run()
     ("settings", "gone"),
     [
         ({"series": {"deny": ["edge_dns_record_scan_.*"]}}, {"dns_record_scans"}),
-        ({"series": {"deny": ["edge_dns_record_scan_f.*"]}}, set()),
+        ({"series": {"deny": ["edge_dns_record_scan_f.*", "dns_record_scan_.*", "edge_dns_record"]}}, set()),
         ({"series": {"deny": ["edge_container_.*", "edge_search_results"]}}, {"container_tags", "search"}),
         ({"series": {"allow": ["edge_dns_queries_total"]}}, EVERYTHING - {"dns_statistics", "discovery"}),
         ({"series": {"allow": ["edge_.*"], "deny": ["edge_database_.*"]}}, {"database", "database_queries"}),
