@@ -8,7 +8,7 @@ from exporter.sandbox.keys import DEPLOYMENT_KEY_PREFIX
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
-from exporter.sandbox.timestamps import DAY, iso_long, iso_naive, month_start
+from exporter.sandbox.timestamps import DAY, iso_long, iso_of, month_start
 from exporter.sandbox.world_clock import WorldClock
 
 FIRST_SCRIPT_ID: Final = 7
@@ -107,11 +107,11 @@ class Scripts:
         """Return the recorded and changed fields of a script; one recorded script has few fields, one is deleted."""
         rows = recorded("edge_script")
         opening = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
-        modified = {"LastModified": _written(script_id, opening)}
+        modified = {"LastModified": iso_of(script_id, opening)}
         return {**rows[self.scripts.place(script_id) % len(rows)], **modified, **self._changed.get(script_id, {})}
 
     def _change(self, script_id: int, **fields: object) -> None:
-        self._changed[script_id] |= {**fields, "LastModified": _written(script_id, self._clock.now())}
+        self._changed[script_id] |= {**fields, "LastModified": iso_of(script_id, self._clock.now())}
 
     def _natural(self, script_id: int) -> Month:
         """Return the values of the month to date as they are if `set_month` was not called."""
@@ -123,7 +123,3 @@ class Scripts:
         requests = int(a_second * busy)
         cpu_ms = round(requests * self._noise.between(1.5, 12, _CPU, script_id), 3)
         return Month(round(requests * _DOLLARS_A_REQUEST + cpu_ms * _DOLLARS_A_CPU_MS, 8), requests, cpu_ms)
-
-
-def _written(script_id: int, moment: float) -> str:
-    return iso_naive(moment) if script_id % 2 == 0 else iso_long(moment)

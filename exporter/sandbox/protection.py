@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.seed import recorded, seed
-from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive
+from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive, iso_of
 from exporter.sandbox.world_clock import WorldClock
 
 # The id of an access list's configuration is the list's own id plus this number.
@@ -97,7 +97,7 @@ class AccessLists:
             "content": content,
             "checksum": hashlib.sha256(content.encode()).hexdigest(),
             "entryCount": len(entries),
-            "lastModified": (iso_naive if found.list_id % 2 else iso_long)(modified),
+            "lastModified": iso_of(found.list_id, modified),
         }
         if found.list_id == 9:  # noqa: PLR2004 - the one with nulls
             nullable |= dict.fromkeys(("description", "entryCount", "lastModified"))

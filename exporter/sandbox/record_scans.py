@@ -7,7 +7,7 @@ from typing import Any, Final
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
-from exporter.sandbox.timestamps import iso_long, iso_naive
+from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _, _ACCOUNT = range(1, 9)
@@ -79,7 +79,6 @@ class RecordScans:
         if job is None or zone_id in self._removed:
             return None
         status = ScanStatus.FAILED if zone_id in self._failed else job.status(now)
-        write = iso_naive if zone_id % 2 else iso_long
         failed, completed = status is ScanStatus.FAILED, status is ScanStatus.COMPLETED
         rows = recorded("dns_record_scan")
         size = self._noise.whole(4, len(rows), _COUNT, zone_id, job.number // 4)
@@ -90,8 +89,8 @@ class RecordScans:
             "Domain": self._zones.name(zone_id),
             "AccountId": self._noise.guid(_ACCOUNT),
             "Status": int(status),
-            "CreatedAt": write(job.created),
-            "CompletedAt": write(min(job.ends, now)) if failed or completed else None,
+            "CreatedAt": iso_of(zone_id, job.created),
+            "CompletedAt": iso_of(zone_id, min(job.ends, now)) if failed or completed else None,
             "Records": records if completed else None,
             "Error": self._noise.choice(seed("scan_errors"), zone_id, job.number) if failed else None,
         }

@@ -33,6 +33,11 @@ def iso_naive(moment: float) -> str:
     return f"{datetime.fromtimestamp(int(moment // 1), UTC):%Y-%m-%dT%H:%M:%S}"
 
 
+def iso_of(resource_id: int, moment: float) -> str:
+    """Write a time of a resource: the platform uses both forms, and here an odd id has the short one."""
+    return iso_naive(moment) if resource_id % 2 else iso_long(moment)
+
+
 def month_start(moment: float) -> float:
     """Return the beginning of the UTC month of a time, both in unix seconds."""
     today = datetime.fromtimestamp(moment, UTC)
