@@ -65,7 +65,8 @@ def plain(value: str) -> str:
     White space becomes a space, other such characters `U+FFFD`.
     """
     shown = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
-    return "".join(char if char.isprintable() else " " if char.isspace() else _UNSEEN for char in shown)
+    spaced = "".join(" " if char.isspace() else char for char in shown)
+    return "".join(char if char.isprintable() else _UNSEEN for char in spaced)
 
 
 def untrusted(value: str) -> Markup:
