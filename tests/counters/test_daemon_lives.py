@@ -53,6 +53,17 @@ async def test_names_and_last_successes_outlive_restarts_and_names_are_looked_up
         assert set(await running.samples("edge_dns_window_queries", "domain")) == {"listed.example"}
 
 
+async def test_a_failing_script_keeps_the_name_in_its_own_answer_after_a_restart(sandboxed: SandboxedDaemons) -> None:
+    scripts = sandboxed.world.scripts
+    async with sandboxed.daemon() as running:
+        sandboxed.faults.add({"kind": "status", "status": 500, "path": "/search"})
+        scripts.rename_script(next(iter(scripts.scripts)), "newer than the list")
+        await running.poll("scripts")
+    sandboxed.faults.add({"kind": "status", "status": 500, "path_regex": "/compute/.*"})
+    async with sandboxed.daemon() as running:
+        assert (await running.samples("edge_target_up", "name"))["newer than the list"] == 0
+
+
 async def test_a_removed_zone_that_comes_back_goes_on_and_begins_anew_after_its_retention(
     sandboxed: SandboxedDaemons,
 ) -> None:
