@@ -20,7 +20,7 @@ from exporter.counters.rows import StateRow, unpack
 from exporter.label_values import label_value
 from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues
 from exporter.platform.api import dns
-from exporter.platform.errors import NotAvailable, PlatformError
+from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client
 from exporter.platform.operation import Answer, Caller, Request
 from exporter.targets.registry import Registry
@@ -100,8 +100,6 @@ class AccountCharts:
             async with in_flight:
                 try:
                     return await self._past(collector, target, days)
-                except NotAvailable:
-                    return []  # The zone does not have this resource.
                 except (PlatformError, ValueError) as error:
                     self.failures.append(f"{self.account}: {target.key.label} ({target.name}): {error}")
                     return []
