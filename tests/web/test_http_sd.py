@@ -127,6 +127,7 @@ async def test_an_outage_changes_nothing_and_neither_does_a_restart_in_it(tmp_pa
         sandboxed.faults.add(OUTAGE)
         async with sandboxed.daemon(first_round=False) as running:
             assert [(await running.client.get(f"/sd/{kind}")).status_code for kind in KINDS] == [503] * 3
+            await running.settle()
             sandboxed.faults.clear()
             await running.poll("discovery")
             assert len(await groups(running.client, "dns_zone")) == 2
