@@ -74,8 +74,6 @@ HOSTILE = 'x"} 1\ny{a="\\\ud800\0'
 WEEKS = {"2026-01-25": 1, "2026-02-01": 1, "2026-02-08": 1}
 HOURS = {f"2026-02-0{day}T{hour:02}:00:00Z": 10 for day in (7, 8) for hour in range(12)}
 NEGATIVE = {"2026-02-07": 5, "2026-02-08": -5}
-# A day without a query changes nothing, as the first hours of each day have none.
-SAME_MARK = ({"2026-02-07": 5}, {"2026-02-07": 5, "2026-02-08": 0})
 NO_DAYS = {"2/8/2026": breaches(4, 3, 2), "Sunday": breaches(1, 1, 1)}
 ZONE = GOOD["shield_zones"]["data"][0]
 ENUMS = ("planType", "dDoSShieldSensitivity", "wafExecutionMode", "dDoSExecutionMode")
@@ -94,7 +92,6 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "negative numbers": charts(total=-1, queries=NEGATIVE, normal=NEGATIVE, types={"1": -4, "28": 3}),
         "the last 30 of 31 days are drawn": charts(queries={f"2026-01-{day:02}": day for day in range(31, 0, -1)}),
         "hours add up to their days": charts(queries=HOURS, normal=HOURS),
-        **{f"the days {list(days)} with the same mark": charts(queries=days) for days in SAME_MARK},
         "a hostile record type": charts(types={HOSTILE: 1}),
         "record types that are alike after they are cut": charts(types={"x" * 2000: 1, "x" * 3000: 2}),
         "record types that mean the same": charts(types={"1": 5, "A": 2, "01": 1, "TYPE65534": 3, "65534": 4}),
