@@ -137,8 +137,10 @@ class Daemon:
                 await self.work.stop()
                 await self._start_for(None, database)
             if (shard := await self._claim(database)) is not None:
-                await self.work.stop()
+                spare = self.work
                 await self._start_for(shard, database)
+                # Not before: if the start fails, this process goes on as a spare.
+                await spare.stop()
 
     async def _start_for(self, shard: Shard | None, database: "PostgresStorage") -> None:
         """Start to poll a shard of the state database; None to start as a spare."""
