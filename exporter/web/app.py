@@ -75,11 +75,9 @@ class _Endpoints:
 
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
-        parts = self._parts()
-        found = health(parts)
+        found = health(self._parts())
         if found["waits_for"]:
             return PlainTextResponse(f"not ready: {found['waits_for']}\n", 503)
-        parts.process().was_ready.set()
         # A roll-out that replaces the exporters for which a spare waits must go on.
         return PlainTextResponse(f"ready, {found['spare']}\n" if found["spare"] else "ready\n")
 

@@ -39,7 +39,7 @@ class Process:
         set_aside: when damaged state was last found in this run; None if that never happened.
         spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
         unproven: which first answer is still missing, of the state database or of a platform; empty if none is.
-        was_ready: set when `/-/ready` answers for the first time that the process is ready; that stays its answer.
+        was_ready: set when an answer says for the first time that the process is ready; that stays the answer.
         account_up: account → whether it answers; without databases.
         rounds: what is known of each kind of round, by its name.
         dashboard_url: the address of Grafana; None if it is not known.

@@ -51,9 +51,14 @@ def status_of(parts: Parts) -> Json:
 
 
 def health(parts: Parts) -> Json:
-    """Return which part has stalled, and what the first readiness waits for; both are empty if none."""
+    """Return which part has stalled, and what the first readiness waits for; both are empty if none.
+
+    Once an answer has said that the process is ready, all later ones do, whichever endpoint gave it.
+    """
     process = parts.process()
     ailment, waits_for = _ailment(parts, process), _waits_for(parts, process)
+    if not waits_for:
+        process.was_ready.set()
     return {
         "healthy": not ailment,
         "ailment": ailment,
