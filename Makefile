@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# What builds the image.
+# The program that builds the image.
 ENGINE ?= $(if $(shell command -v docker),docker,podman)
 # Locked versions are kept; `make lock UPGRADE=--upgrade` takes the newest version of each package.
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --strip-extras --no-annotate \
@@ -9,7 +9,7 @@ LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generat
 .DEFAULT_GOAL := help
 
 .PHONY: help
-help: ## this list
+help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # An error of make itself, so that nothing is printed after the message.
@@ -30,15 +30,15 @@ $(VENV)/.test: pyproject.toml $(BIN)/edge-exporter
 demo: $(BIN)/edge-exporter ## the exporter on a local platform, nothing to configure
 	$(BIN)/edge-exporter demo
 
-# Bytecode is written even if the environment forbids it, because the tests start the exporter hundreds of times. A first
-# collection writes it for all workers; its errors are ignored, because the run reports them.
+# Bytecode is written even if the environment forbids it, because the tests start the exporter hundreds of times. The first
+# pytest only collects the tests, so that it writes the bytecode once for all workers; the run itself reports its errors.
 .PHONY: test
 test: $(VENV)/.test ## the tests
 	@-PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only -qq >/dev/null
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 
 .PHONY: check
-check: $(VENV)/.test ## lint, types, and that what is generated is up to date
+check: $(VENV)/.test ## lint, types, and whether generated files are up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -51,7 +51,7 @@ lowest: ## the tests that need no other programs, with the lowest versions of th
 	PYTHON=$(PYTHON) .ci/lowest
 
 .PHONY: pythons
-pythons: ## the tests that need no other programs, on every other Python from 3.11 on that is installed
+pythons: ## the tests that need no other programs, on every other installed Python from 3.11 on
 	PYTHON=$(PYTHON) .ci/pythons
 
 .PHONY: coverage
@@ -59,7 +59,7 @@ coverage: $(VENV)/.test ## the tests, with branch coverage
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 .PHONY: generate
-generate: $(VENV)/.test ## write the generated files: dashboards, Kubernetes' rules, references
+generate: $(VENV)/.test ## write the generated files: dashboards, PrometheusRule objects, references
 	$(BIN)/python -m dashboards.generator
 	$(BIN)/python deploy/kubernetes/generate_rules.py
 	$(BIN)/python -m docs.generate
@@ -68,9 +68,9 @@ $(VENV)/.docs: pyproject.toml $(BIN)/edge-exporter
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-# Without --quiet, with which a broken link would not fail the build.
+# No --quiet: with it, a broken link would not fail the build.
 .PHONY: site
-site: $(VENV)/.docs ## the documentation as a site in site/, its links checked
+site: $(VENV)/.docs ## build the documentation as a site in site/, and check its links
 	$(BIN)/python -m properdocs build --strict
 
 $(VENV)/.release: pyproject.toml $(BIN)/edge-exporter
@@ -84,22 +84,22 @@ lock: $(VENV)/.release ## write the image's lock file: versions and hashes, for 
 		| $(LOCK) --output-file requirements/build.txt -
 
 .PHONY: package
-package: $(VENV)/.release ## the sdist, the wheel and the chart, each tried as its users do
+package: $(VENV)/.release ## build and try the sdist, the wheel and the chart
 	.ci/package
 	.ci/chart
 
-# A checkout without a tag is labelled as the development version that the Dockerfile names. podman leaves a health check
-# out of its own format of images.
+# A checkout without a tag has the development version in the Dockerfile. podman's own image format has no health check,
+# so the image is built in docker's.
 TAGGED = $(patsubst v%,%,$(shell git describe --tags --exact-match --match 'v*' 2>/dev/null))
 REVISION = $(shell git describe --always --abbrev=40 --dirty --exclude '*' 2>/dev/null)
 .PHONY: image
-image: ## the image, localhost/edge-exporter of the chart's version, with docker or ENGINE=podman
+image: ## build localhost/edge-exporter, tagged with the chart's version, with docker or ENGINE=podman
 	$(ENGINE) build $(if $(findstring podman,$(ENGINE)),--format docker) \
 		$(addprefix --build-arg VERSION=,$(TAGGED)) $(addprefix --build-arg REVISION=,$(REVISION)) \
 		--tag localhost/edge-exporter:$$(sed -n 's/^version: //p' deploy/helm/edge-exporter/Chart.yaml) .
 
 .PHONY: audit
-audit: $(VENV)/.release ## known vulnerabilities and the licences of what the image is made of
+audit: $(VENV)/.release ## known vulnerabilities, licences and the list of the image's Python packages
 	.ci/audit
 
 .PHONY: bench
@@ -107,11 +107,11 @@ bench: $(VENV)/.test ## speed and memory, compared with the installed peers
 	$(BIN)/python -m tests.bench
 
 .PHONY: pictures
-pictures: $(VENV)/.test ## the dashboards as pictures, from what their queries find on a real Prometheus
+pictures: $(VENV)/.test ## draw the dashboards, with the results of their queries on a real Prometheus
 	$(BIN)/python -m tests.pictures pictures
 
 .PHONY: simulate
-simulate: $(VENV)/.test ## the whole daemon on virtual time (EXAMPLES=100, SEED=1); PLANTED=all: whether it finds planted faults
+simulate: $(VENV)/.test ## the whole daemon on virtual time (EXAMPLES=100, SEED=1); PLANTED=all checks that it finds planted faults
 	SEED=$(or $(SEED),1) EXAMPLES=$(or $(EXAMPLES),100) $(if $(PLANTED),PLANTED="$(PLANTED)") $(BIN)/python -m pytest \
 		--timeout=0 --durations=0 --hypothesis-seed=$(or $(SEED),1) tests/simulation
 
@@ -122,7 +122,7 @@ fuzz: $(VENV)/.test ## ten minutes of the property tests with new examples (MINU
 		|| exit 1; done; done' || test $$? = 124
 
 .PHONY: scale
-scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, with the counters in files and in a PostgreSQL
+scale: $(VENV)/.test ## 100,000 zones on one, two, four and eight processes, with the counters in files and in PostgreSQL
 	$(BIN)/python -m tests.scale.run --postgres
 
 .PHONY: chaos
@@ -130,21 +130,21 @@ chaos: $(VENV)/.test ## three exporters with two shards on one PostgreSQL, under
 	$(BIN)/python -m tests.counters.chaos
 
 .PHONY: newer-parts
-newer-parts: ## newer releases of Prometheus, and VictoriaMetrics, for the tests: unpacked below ~/.cache
+newer-parts: ## unpack newer releases of Prometheus, and VictoriaMetrics, below ~/.cache, for the tests
 	tests/newer_parts.sh
 
 .PHONY: real-parts
-real-parts: ## what the tests with real parts use, on Debian: packages, helm, newer-parts, the image's base
+real-parts: ## install all programs that tests use, on Debian: packages, helm, newer-parts, the image's base
 	tests/real_parts.sh
 
 .PHONY: fresh
-fresh: ## the README's two commands in a clean Debian root (as root; SUITE=bookworm for Debian 12)
+fresh: ## make demo and make test in a new Debian chroot (as root; SUITE=bookworm for Debian 12)
 	.ci/fresh
 
 .PHONY: fresh-ci
-fresh-ci: ## what CI runs, in such a root: it installs every real part
+fresh-ci: ## CI's run, with all programs that tests use, in a new Debian chroot
 	.ci/fresh ci
 
 .PHONY: clean
-clean: ## remove all that these targets made
+clean: ## remove .venv, builds and caches
 	rm -rf $(VENV) dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage

@@ -1,7 +1,7 @@
-"""Writes the addresses of the project, which pyproject.toml names once, into all other files that contain them.
+"""Writes the project's addresses from pyproject.toml into all other files that contain them.
 
-`Source` in `[project.urls]` is the repository and `Documentation` the site. A release is refused where `Source` is not
-the repository that makes it (.github/workflows/release.yml), so that no published link leads to another project.
+`Source` in `[project.urls]` is the repository, and `Documentation` the site. The release workflow fails if `Source` is not
+its own repository (.github/workflows/release.yml), so that no published link leads to another project.
 """
 
 import re
@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Final
 
 REPOSITORY: Final = Path(__file__).resolve().parents[1]
-# Files that need the whole address: alerts, pages and programs that are read outside of the repository.
+# Files that are also used outside of the repository, and so need the whole address.
 PLACES: Final = (
     "pyproject.toml",
     "CODE_OF_CONDUCT.md",
     "Dockerfile",
+    "README.md",
     "SECURITY.md",
     "properdocs.yml",
     ".github/ISSUE_TEMPLATE/config.yml",
@@ -31,7 +32,7 @@ PLACES: Final = (
     "tests/rules/*.test.yml",
     "tests/rules/test_rules.py",
 )
-# A repository of this name at any forge. An index's page has no owner in its path.
+# A repository of this name on any host. Pages of the package index are excluded: their paths contain no owner.
 _ADDRESS: Final = re.compile(r"https://(?!pypi\.org/)[\w.-]+(?:/[\w.-]+)+?/edge-exporter(?![\w-])")
 _SITE: Final = re.compile(r"(?m)^site_url: .*$")
 
