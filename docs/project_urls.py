@@ -1,7 +1,8 @@
 """Writes the project's addresses from pyproject.toml into all other files that contain them.
 
-`Source` in `[project.urls]` is the repository, and `Documentation` the site. The release workflow fails if `Source` is not
-its own repository (.github/workflows/release.yml), so that no published link leads to another project.
+`Source` in `[project.urls]` is the repository, and `Documentation` the site. The release workflow
+(.github/workflows/release.yml) fails if `Source` is not its own repository, so that no published link leads to another
+project.
 """
 
 import re
