@@ -18,6 +18,7 @@ import click
 
 from exporter.backfill.charts import BUILT_IN, AccountCharts, counters
 from exporter.backfill.openmetrics import STEPS, PastSeries, write
+from exporter.clock import SYSTEM
 from exporter.collectors.collector import Collector, TargetCollector
 from exporter.commands.options import SettingsCommand, config_option
 from exporter.commands.output.printing import MISUSE, complain, complaining, echo
@@ -140,7 +141,8 @@ async def _read(
         The days as text, the series, and messages about what could not be read.
     """
     # A state database has the counters of all shards; a state file has those of its own shard.
-    registry = Registry(Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname()))
+    shard = Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname())
+    registry = Registry(shard, SYSTEM.wall)
     registry.configure(selections_of(settings))
     rows = await stored_rows(settings.state, [one.name for one in charts])
     async with AsyncExitStack() as opened:

@@ -237,8 +237,7 @@ class Work:
 
     def _save_lists(self) -> None:
         """Store the lists of resources that have changed, so that they are known after a restart."""
-        for place, packed in self.registry.pack_unsaved():
-            self.ledger.store_list(*place, packed)
+        self.registry.save(self.ledger.store_list)
 
     def forget_removed(self) -> None:
         """Delete the counters of targets that have not been polled for longer than their retention."""

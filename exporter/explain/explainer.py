@@ -129,7 +129,7 @@ class Explainer:
             others = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
             for one in others:
                 path = selection.rejection(one.name)
-                not_polled = None if path is None else self._not_asked_for((*selection.setting, *path), "leaves it out")
+                not_polled = None if path is None else self._not_asked_for(path, "leaves it out")
                 yield Target(account, kind, one.key.id, one.name), not_polled
             for target in polled.values():
                 is_wanted = kind != collector.polls or collector.wants(target)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from exporter.targets.resource_lists import REMOVALS_LAST, Facts, KnownResource, KnownResources, Place, Removal, newest
+from exporter.targets.resource_lists import REMOVALS_LAST, Facts, KnownResource, KnownResources, Removal, newest
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
-from exporter.targets.target import NAMED_BY_SEARCH, Inventory, ResourceList, Target, TargetKey
+from exporter.targets.target import NAMED_BY_SEARCH, Inventory, ListKey, Resource, ResourceList, Target, TargetKey
 
 # How many scripts of other shards one discovery reads.
 MOST_READ = 100
@@ -28,19 +28,19 @@ class Registry:
         shard: the shard that this process polls.
     """
 
-    def __init__(self, shard: Shard, wall: Callable[[], float] = float, removals_last: float = REMOVALS_LAST) -> None:
+    def __init__(self, shard: Shard, wall: Callable[[], float], removals_last: float = REMOVALS_LAST) -> None:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
         # Id → name, of all resources, including those that are not polled.
-        self._names: dict[Place, dict[str, str]] = {}
-        self._selections: dict[Place, Selection] = {}
+        self._names: dict[ListKey, dict[str, str]] = {}
+        self._selections: dict[ListKey, Selection] = {}
         # Id → target, of those that this process polls.
-        self._targets: dict[Place, dict[str, Target]] = {}
+        self._targets: dict[ListKey, dict[str, Target]] = {}
         # Id → target, of those that the configuration names, whichever shard polls them.
-        self._fixed: dict[Place, dict[str, Target]] = {}
+        self._fixed: dict[ListKey, dict[str, Target]] = {}
         # All listed resources, whichever shard polls them.
-        self._known: dict[Place, KnownResources] = {}
+        self._known: dict[ListKey, KnownResources] = {}
         self._addresses: Mapping[str, str] = {}
         self._wall, self._removals_last = wall, removals_last
 
@@ -52,14 +52,15 @@ class Registry:
         """Return the shard that a resource belongs to; `parent` is the shield zone of a rate limit, if it is known."""
         if key.kind == "rate_limit":
             # A configured shield zone has priority over that of a list, because all shards have the configuration.
-            fixed = self._fixed.get((key.account, key.kind), {}).get(key.id)
-            parent = parent if fixed is None else fixed.attributes.get("shield_zone_id", "")
+            fixed = self._fixed.get(key.list_key, {}).get(key.id)
+            if fixed is not None:
+                parent = fixed.attributes.get("shield_zone_id", "")
         return self.shard.owner_of(key, parent)
 
     def remember(self, names: Mapping[TargetKey, str]) -> None:
         """Add names that an earlier run or another process has stored; known names are kept."""
         for key, name in names.items():
-            self._names.setdefault(key[:2], {}).setdefault(key.id, name)
+            self._names.setdefault(key.list_key, {}).setdefault(key.id, name)
 
     def is_elsewhere(self, key: TargetKey) -> bool:
         """Return whether the target of a stored row belongs to another shard now.
@@ -67,7 +68,7 @@ class Registry:
         The result is False if that is unknown: the shard of a discovered rate limit depends on its shield zone, which
         is listed later. It is False for a row that belongs to an account and not to a target.
         """
-        is_discovered = key.kind == "rate_limit" and key.id not in self._fixed.get((key.account, key.kind), {})
+        is_discovered = key.kind == "rate_limit" and key.id not in self._fixed.get(key.list_key, {})
         return bool(key.id) and not is_discovered and not self.owns(key)
 
     def configure(self, selections: Iterable[Selection], addresses: Mapping[str, str] | None = None) -> list[Target]:
@@ -91,13 +92,14 @@ class Registry:
             self._apply_list((account, kind), found)
         return self._rebuild({(account, kind) for kind in inventory.lists})
 
-    def _apply_list(self, place: Place, found: ResourceList) -> None:
+    def _apply_list(self, list_key: ListKey, found: ResourceList) -> None:
         """Take in the names and the resources of a list."""
-        selection, fixed, known = self._selections.get(place), self._fixed.get(place, {}), self._known_at(place)
+        selection, fixed = self._selections.get(list_key), self._fixed.get(list_key, {})
+        known = self._known_at(list_key)
         if selection is not None and not selection.discover:
             # The list is read for the names of configured targets alone.
             found = ResourceList(tuple(one for one in found.resources if one.id in fixed), complete=False)
-        names = self._names.setdefault(place, {})
+        names = self._names.setdefault(list_key, {})
         for one in found.resources:
             former = known.resources.get(one.id)
             # A name that the list has not changed may be older than one from the resource's own answer.
@@ -107,33 +109,34 @@ class Registry:
             names.pop(ended, None)
         # Nothing selects pull zones: only their names are used.
         if selection is not None:
-            known.merge(found, self._addresses.get(place[0], ""), self._wall())
+            account, _ = list_key
+            known.merge(found, self._addresses.get(account, ""), self._wall())
 
-    def _known_at(self, place: Place) -> KnownResources:
-        return self._known.setdefault(place, KnownResources(place))
+    def _known_at(self, list_key: ListKey) -> KnownResources:
+        return self._known.setdefault(list_key, KnownResources(list_key))
 
     def note(self, key: TargetKey, facts: Facts) -> None:
         """Record the facts of a resource, from its own answer."""
-        self._known_at(key[:2]).note(key.id, facts)
+        self._known_at(key.list_key).note(key.id, facts)
 
-    def restore(self, place: Place, packed: bytes) -> None:
-        """Take in what `pack_unsaved` has packed in an earlier run; damaged data and other versions are ignored."""
-        self._known_at(place).restore(packed, self._wall())
-        self.remember({one.key: one.name for one in self._known_at(place) if one.name})
+    def restore(self, list_key: ListKey, packed: bytes) -> None:
+        """Take in what `save` has passed on in an earlier run; damaged data and other versions are ignored."""
+        self._known_at(list_key).restore(packed, self._wall())
+        self.remember({one.key: one.name for one in self._known_at(list_key) if one.name})
 
-    def pack_unsaved(self) -> Iterator[tuple[Place, bytes]]:
-        """Pack the resources of each account and kind that have changed since they were packed last."""
-        for place, known in self._known.items():
+    def save(self, store: Callable[[str, str, bytes], None]) -> None:
+        """Call `store` with each account, kind and packed resources that have changed since the last call."""
+        for (account, kind), known in self._known.items():
             if not known.is_saved:
+                store(account, kind, known.pack())
                 known.is_saved = True
-                yield place, known.pack()
 
-    def _rebuild(self, places: set[Place]) -> list[Target]:
+    def _rebuild(self, list_keys: set[ListKey]) -> list[Target]:
         """Select the targets of these accounts and kinds again; return those that are removed."""
         removed: list[Target] = []
-        for place in sorted(places):
-            before, after = self._targets.get(place, {}), {one.id: one for one in self._selected(place)}
-            self._targets[place] = after
+        for list_key in sorted(list_keys):
+            before, after = self._targets.get(list_key, {}), {one.id: one for one in self._selected(list_key)}
+            self._targets[list_key] = after
             removed.extend(target for target_id, target in before.items() if target_id not in after)
             if len(before) != len(after) or any(before.get(one.id) is not one for one in after.values()):
                 self.by_key.update((target.key, target) for target in after.values())
@@ -142,28 +145,32 @@ class Registry:
             del self.by_key[target.key]
         return removed
 
-    def _selected(self, place: Place) -> Iterator[Target]:
+    def _selected(self, list_key: ListKey) -> Iterator[Target]:
         """Yield the targets of an account and kind; a target that has not changed is the same object as before."""
-        selection = self._selections.get(place)
+        selection = self._selections.get(list_key)
         if selection is None:
             return
-        for target in selection.fixed:
-            if self.owns(target.key):
-                polled, name = self.by_key.get(target.key), target.name or self.name_of(target.key)
-                is_same = polled is not None and polled.name == name and polled.is_polled_as(target)
-                yield polled if polled is not None and is_same else replace(target, name=name)
-        for one in self.listed(*place):
-            if one.key.id not in self._fixed[place] and selection.rejection(one.name) is None:
-                polled, name, attributes = self.by_key.get(one.key), self.name_of(one.key), selection.attributes
+        for fixed in selection.fixed:
+            if self.owns(fixed.key):
+                target, name = self.by_key.get(fixed.key), fixed.name or self.name_of(fixed.key)
+                if target is None or target.name != name or not target.is_polled_as(fixed):
+                    target = replace(fixed, name=name)
+                yield target
+        for one in self.listed(*list_key):
+            if one.key.id not in self._fixed[list_key] and selection.selects(one.name):
+                target, name, attributes = self.by_key.get(one.key), self.name_of(one.key), selection.attributes
                 if one.parent:
                     attributes = {**attributes, "shield_zone_id": one.parent}
-                is_same = polled is not None and polled.name == name and polled.attributes == attributes
-                yield polled if polled is not None and is_same else Target(*place, one.key.id, name, attributes)
+                if target is None or target.name != name or target.attributes != attributes:
+                    target = Target(*list_key, one.key.id, name, attributes)
+                yield target
 
     def name_of(self, key: TargetKey) -> str:
         """Return the known name; empty if there is none."""
-        polled = self.by_key.get(key)
-        return self._names.get(key[:2], {}).get(key.id, "") or ("" if polled is None else polled.name)
+        name = self._names.get(key.list_key, {}).get(key.id, "")
+        if not name and key in self.by_key:
+            return self.by_key[key].name
+        return name
 
     def named(self, target: Target) -> Target:
         """Return a target with its known name."""
@@ -172,15 +179,15 @@ class Registry:
 
     def learn(self, key: TargetKey, name: str) -> None:
         """Record the name in a resource's own answer."""
-        self._names.setdefault(key[:2], {})[key.id] = name
+        self._names.setdefault(key.list_key, {})[key.id] = name
         polled = self.by_key.get(key)
         if polled is not None and polled.name != name:
-            self.by_key[key] = self._targets[key[:2]][key.id] = replace(polled, name=name)
+            self.by_key[key] = self._targets[key.list_key][key.id] = replace(polled, name=name)
 
     def admits(self, found: Target) -> bool:
         """Return whether this process polls a target, or would poll it if it were listed."""
-        selection = self._selections.get((found.account, found.kind))
-        is_selected = selection is not None and selection.rejection(found.name) is None
+        selection = self._selections.get(found.key.list_key)
+        is_selected = selection is not None and selection.selects(found.name)
         return found.key in self.by_key or (is_selected and self.owns(found.key))
 
     def targets(self, kind: str, *, every_shard: bool = False) -> Iterator[Target]:
@@ -205,18 +212,19 @@ class Registry:
 
     def selected(self, account: str, kind: str) -> Iterator[KnownResource]:
         """Yield the resources that are configured, or listed and selected, whichever shard polls them."""
-        place = (account, kind)
-        selection, unlisted = self._selections.get(place), dict(self._fixed.get(place, {}))
+        list_key = (account, kind)
+        selection, known = self._selections.get(list_key), self._known_at(list_key)
         if selection is None:
             return
-        for one in self._known_at(place):
-            target = unlisted.pop(one.key.id, None)
-            name = (target.name if target is not None else "") or one.name or self.name_of(one.key)
-            if target is not None or selection.rejection(name) is None:
-                yield one if name == one.name else one._replace(name=name)
-        facts = self._known_at(place).facts
-        for target in unlisted.values():
-            yield KnownResource(target.key, target.name or self.name_of(target.key), facts.get(target.id))
+        fixed = self._fixed[list_key]
+        for one in known:
+            name = one.name or self.name_of(one.key)
+            if one.key.id not in fixed and selection.selects(name):
+                yield one._replace(name=name)
+        for target in fixed.values():
+            listed = known.resources.get(target.id, Resource(target.id))
+            name = target.name or listed.name or self.name_of(target.key)
+            yield KnownResource(target.key, name, known.facts.get(target.id), listed.parent)
 
     def unread_scripts(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is unknown: this process shows their host names, too."""
@@ -245,10 +253,10 @@ class Registry:
 
     def _is_reported(self, removal: Removal) -> bool:
         """Return whether this process would poll a removed target if it still existed."""
-        key, place = removal.key, (removal.key.account, removal.key.kind)
-        selection = self._selections.get(place)
-        is_selected = selection is not None and selection.rejection(removal.name) is None
+        key = removal.key
+        selection = self._selections.get(key.list_key)
+        is_selected = selection is not None and selection.selects(removal.name)
         # Before the first list of this run, removals may come from another shard, which does not list the rate limits
         # of this shard's zones.
-        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or self._known_at(place).was_complete
+        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or self._known_at(key.list_key).was_complete
         return is_selected and is_certain and key not in self.by_key and self.owns(key, removal.parent)

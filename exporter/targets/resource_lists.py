@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from exporter.targets.target import Resource, ResourceList, TargetKey
+from exporter.targets.target import ListKey, Resource, ResourceList, TargetKey
 
 # The version of the JSON: [version, was ever complete, source, removals, [[id, name, parent, facts], ...]].
 _FORM = 3
 REMOVALS_LAST = 7 * 86400.0
 MOST_REMOVALS = 1000
-# The account and the kind of the resources in a list.
-Place = tuple[str, str]
 # What a resource's own answer contains besides its name: label → value.
 Facts = Mapping[str, str]
 
@@ -68,7 +66,7 @@ class KnownResources:
         is_saved: whether nothing has changed since they were packed.
     """
 
-    place: Place
+    list_key: ListKey
     resources: dict[str, Resource] = field(default_factory=dict)
     facts: dict[str, Facts] = field(default_factory=dict)
     removals: list[Removal] = field(default_factory=list)
@@ -76,16 +74,18 @@ class KnownResources:
     was_ever_complete: bool = False
     was_complete: bool = False
     is_saved: bool = True
-    # The ids that no list since the last complete one of this run, including that one, has contained.
+    # The known ids that neither the last complete list of this run nor a list after it contained.
     _absent: frozenset[str] = frozenset()
 
     def __iter__(self) -> Iterator[KnownResource]:
         for one in self.resources.values():
-            yield KnownResource(TargetKey.of(*self.place, one.id), one.name, self.facts.get(one.id), one.parent)
+            yield KnownResource(TargetKey.of(*self.list_key, one.id), one.name, self.facts.get(one.id), one.parent)
 
     def ended_by(self, found: ResourceList) -> frozenset[str]:
         """Return the ids that merging a list removes: those that two complete lists in a row do not contain."""
-        return self._absent.difference(one.id for one in found.resources) if found.complete else frozenset()
+        if not found.complete:
+            return frozenset()
+        return self._absent.difference(one.id for one in found.resources)
 
     def merge(self, found: ResourceList, address: str, now: float) -> None:
         """Take in a list: add what is new, and remove what `ended_by` returns for it.
@@ -96,17 +96,21 @@ class KnownResources:
             now: unix seconds.
         """
         before = (self.resources, self.removals, self.source, self.was_ever_complete)
-        ended, listed = self.ended_by(found), {one.id: self._with_known_name(one) for one in found.resources}
+        ended = self.ended_by(found)
         if self.was_ever_complete and self.source == address:
             gone = [one for own_id, one in self.resources.items() if own_id in ended]
             self.removals = self._with_removals(gone, now)
+        listed = {one.id: self._with_known_name(one) for one in found.resources}
         remaining = {own_id: one for own_id, one in self.resources.items() if own_id not in ended}
         missing = frozenset(remaining.keys() - listed.keys())
         self.resources = remaining | listed
-        self._absent = missing if found.complete else self._absent & missing
         if found.complete:
             self.was_ever_complete = self.was_complete = True
-            self.source = self.source if missing else address
+            self._absent = missing
+            if not missing:
+                self.source = address
+        else:
+            self._absent &= missing
         after = (self.resources, self.removals, self.source, self.was_ever_complete)
         self.is_saved = self.is_saved and before == after
 
@@ -122,7 +126,7 @@ class KnownResources:
         """Return the recent removals, and those of resources that are gone now."""
         removals = {one.key: one for one in self.removals}
         for one in gone:
-            key = TargetKey.of(*self.place, one.id)
+            key = TargetKey.of(*self.list_key, one.id)
             removals[key] = Removal(key, one.name, one.parent, now)
         return [one for one in newest(removals.values()) if now - one.at < REMOVALS_LAST]
 
@@ -147,7 +151,7 @@ class KnownResources:
             facts = {own_id: of for own_id, _, _, of in listed if of is not None}
             removals = [
                 # This machine's clock may have been set back since.
-                Removal(TargetKey.of(*self.place, own_id), name, parent, min(at, now))
+                Removal(TargetKey.of(*self.list_key, own_id), name, parent, min(at, now))
                 for own_id, name, parent, at in removed
             ]
         except (ValueError, TypeError, AttributeError, zlib.error):

@@ -29,14 +29,17 @@ class Selection:
     attributes: Mapping[str, str] = field(default_factory=dict)
     setting: tuple[str | int, ...] = ()
 
-    def rejection(self, name: str) -> tuple[str | int, ...] | None:
-        """Return the path, below `setting`, of the key that excludes a listed resource by its name.
+    def selects(self, name: str) -> bool:
+        """Return whether a listed resource of this name is polled."""
+        return self.rejection(name) is None
 
-        The path is empty if no resources are discovered. None means that the resource is selected.
-        """
+    def rejection(self, name: str) -> tuple[str | int, ...] | None:
+        """Return the path of the setting that leaves out a listed resource of this name; None if it is selected."""
         if not self.discover:
-            return ()
+            return self.setting
         if self.include and not any(pattern.search(name) for pattern in self.include):
-            return ("include",)
-        excluding = (place for place, pattern in enumerate(self.exclude) if pattern.search(name))
-        return next((("exclude", place) for place in excluding), None)
+            return (*self.setting, "include")
+        for index, pattern in enumerate(self.exclude):
+            if pattern.search(name):
+                return (*self.setting, "exclude", index)
+        return None

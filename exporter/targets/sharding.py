@@ -40,5 +40,8 @@ def owner(key: str, total: int) -> int:
 
     If a shard is added, only the keys for which its score is the highest move, and they move to it: 1/total of all.
     """
-    scores = (blake2b(b"%d:%s" % (index, key.encode()), digest_size=8).digest() for index in range(total))
-    return max(enumerate(scores), key=lambda scored: scored[1])[0]
+
+    def score(index: int) -> bytes:
+        return blake2b(f"{index}:{key}".encode(), digest_size=8).digest()
+
+    return max(range(total), key=score)

@@ -9,6 +9,9 @@ NAMED_BY_SEARCH = frozenset({"dns_zone", "script", "shield_zone"})
 # The prefix of a database's name, to distinguish it from an account of the same name.
 DATABASE_PREFIX = "database:"
 
+# Identifies the list of an account's resources of one kind: the account's name, and the kind.
+ListKey = tuple[str, str]
+
 
 class TargetKey(NamedTuple):
     """The identity of a target; use `of` to make one. Keys are ordered by account, kind, and the id as number or text.
@@ -30,6 +33,11 @@ class TargetKey(NamedTuple):
         """Return the key of a target."""
         is_number = target_id.isascii() and target_id.isdigit()
         return cls(account, kind, len(target_id) if is_number else 0, target_id)
+
+    @property
+    def list_key(self) -> ListKey:
+        """The key of the list that contains the target: its account and kind."""
+        return self.account, self.kind
 
     @property
     def label(self) -> str:

@@ -84,7 +84,7 @@ class BackfillSetup:
         settings = configuration(self.url, {}, **{"timeout": 5, **self.account})
         machine = ClientMachine(Clocks(lambda: self.world.clock.now() - self.behind, sleep=at_once))
         client = client_of(access_of(settings.accounts[0], 1), Observer(), machine)
-        registry = Registry(Shard())
+        registry = Registry(Shard(), lambda: 0.0)
         registry.configure(selections_of(settings))
         try:
             yield registry, client

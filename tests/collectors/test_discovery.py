@@ -96,7 +96,7 @@ async def test_the_rate_limits_of_other_shards_zones_and_of_those_that_are_left_
     keys = [TargetKey.of("main", "shield_zone", str(number)) for number in range(3, 20)]
     # That of zone 3, which has the name of pull zone 9.
     shard = Shard(Shard(0, 2).owner_of(keys[0]), 2)
-    context = replace(context_of(caller, asks), registry=Registry(shard))
+    context = replace(context_of(caller, asks), registry=Registry(shard, lambda: 0.0))
     left_out = (Pattern("^shop$"),)
     context.registry.configure([Selection("main", "shield_zone", discover=True, exclude=left_out)])
     await COLLECTOR.poll(context, asks)
@@ -106,7 +106,7 @@ async def test_the_rate_limits_of_other_shards_zones_and_of_those_that_are_left_
 
 async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_a_call_fails() -> None:
     caller = ScriptedCaller(['{"DefaultHostname": "a.example"}', errors.NotFound("404", status=404), FAULT])
-    context = replace(context_of(caller, account()), registry=Registry(Shard(0, 2)))
+    context = replace(context_of(caller, account()), registry=Registry(Shard(0, 2), lambda: 0.0))
     context.registry.configure([Selection("main", "script", discover=True)])
     listed = ResourceList(tuple(Resource(str(number)) for number in range(20)), complete=True)
     context.registry.apply("main", Inventory({"script": listed}))

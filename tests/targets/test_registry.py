@@ -17,7 +17,7 @@ def zones(*names: str, complete: bool = True) -> Inventory:
 
 def registry(selection: Selection, shard: Shard | None = None) -> Registry:
     """Return a registry with one selection."""
-    made = Registry(shard or Shard())
+    made = Registry(shard or Shard(), lambda: 0.0)
     made.configure([selection])
     return made
 
@@ -77,7 +77,7 @@ def test_a_name_that_a_poll_from_before_a_reload_learns_leaves_what_the_reload_s
 def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     fixed = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
     # Of four shards, shield zone 3 belongs to the third and shield zone 4 to the second.
-    made = Registry(Shard(1, 4))
+    made = Registry(Shard(1, 4), lambda: 0.0)
     made.configure([Selection("main", "rate_limit", (fixed,), discover=True)])
     found = TargetKey.of("main", "rate_limit", "55")
     keys = (fixed.key, found, *(TargetKey.of("main", "shield_zone", zone) for zone in "34"))

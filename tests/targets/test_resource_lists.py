@@ -41,8 +41,7 @@ def names(made: Registry) -> str:
 def restored(made: Registry) -> Registry:
     """Return the registry of the next start."""
     after = registry(DISCOVERING, Shard(0, 1))
-    for place, packed in made.pack_unsaved():
-        after.restore(place, packed)
+    made.save(lambda account, kind, packed: after.restore((account, kind), packed))
     return after
 
 
@@ -102,8 +101,7 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     for listed in (limits[own], limits[other], limits[other]):
         before.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
     after = registry(type(DISCOVERING)(*place, discover=True), own)
-    for kept, packed in before.pack_unsaved():
-        after.restore(kept, packed)
+    before.save(lambda account, kind, packed: after.restore((account, kind), packed))
     assert after.removals() == []
     for listed in (limits[own], limits[own], limits[own][:1], limits[own][:1]):
         after.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
