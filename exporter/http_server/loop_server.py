@@ -1,19 +1,32 @@
-"""Serves an ASGI application in the running event loop."""
+"""Serves an ASGI application in the running event loop, within a limit of connections."""
 
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from exporter.http_server.connections import Acceptor, Connections
+from exporter.http_server.connections import Connections
 from exporter.http_server.protocol import NOTHING_READY, Ready, TimeLimitedProtocol
+from exporter.log import logger
 
 BACKLOG = 1024
 KEEPALIVE_SECONDS = 75
+HANDSHAKE_SECONDS = 10.0
+TLS_CLOSING_SECONDS = 2.0
+# After this time the system disconnects a client that does not read its answer.
+UNTAKEN_SECONDS = 30.0
+# How many connections are closed when the system has no file descriptor left.
+CLOSED_AT_ONCE = 32
+RETRY_SECONDS = 0.5
+BUSY_SECONDS = 0.02
+# A fault is logged again when it has not occurred for this time.
+QUIET_SECONDS = 10.0
 # How long `stop` waits for running answers.
 ANSWER_SECONDS = 1.0
 STEP = 0.005
@@ -45,15 +58,22 @@ def bind(host: str, port: int) -> socket.socket:
         # `socket.create_server` repeats the address.
         problem = (error.strerror or str(error)).partition(" (while ")[0]
         raise ListenError(f"cannot listen on {address}: {problem}") from error
-    # Accepted sockets inherit it. With Nagle's algorithm the body waits for the acknowledgement of the head, 40 ms.
+    bound.settimeout(0)
+    # Accepted sockets inherit both. With Nagle's algorithm the body waits for the acknowledgement of the head, 40 ms.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Not every system has this limit; without it the server works as well.
+    with suppress(OSError):
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
     return bound
 
 
 class LoopServer(uvicorn.Server):
     """A uvicorn server that accepts connections within a limit and does not handle the process's signals.
 
+    asyncio's own server accepts without a limit. When no file descriptor is left, it logs a traceback for each attempt.
+
     Args:
+        bound: the socket of `bind`, which `stop` closes.
         app: the application.
         connections: the open connections and their limit.
         tls: returns the TLS context of the next connection; None for plain HTTP.
@@ -63,6 +83,7 @@ class LoopServer(uvicorn.Server):
 
     def __init__(
         self,
+        bound: socket.socket,
         app: ASGIApp,
         connections: Connections,
         tls: Callable[[], ssl.SSLContext] | None = None,
@@ -81,38 +102,28 @@ class LoopServer(uvicorn.Server):
             # At `warning`, uvicorn logs a line for each invalid request, so that any client could fill a disk.
             log_level="error",
             ws="none",
-            lifespan="off",
             timeout_keep_alive=KEEPALIVE_SECONDS,
         )
         super().__init__(config)
+        self._bound = bound
         self._app = app
         self._connections = connections
         self._tls = tls
         self._ready = ready
-        self._acceptor: Acceptor | None = None
-        self._ticking: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._warned: dict[str, float] = {}
 
-    async def start(self, bound: socket.socket) -> None:
-        """Serve on the socket of `bind`, which `stop` closes; requests are answered when this returns."""
+    def start(self) -> None:
+        """Serve from now on; requests are answered when this returns."""
         self.config.load()
-        protocol = partial(TimeLimitedProtocol, self.config, self.server_state, self._connections, self._ready)
-        acceptor = Acceptor(bound, protocol, self._connections, self._tls)
-        acceptor.start()
-        self._acceptor = acceptor
-        self._ticking = asyncio.create_task(self._keep_date(), name="web")
-
-    async def _keep_date(self) -> None:
-        """Renew the `Date` header each second; uvicorn's own loop wakes up ten times for it."""
-        while True:
-            await self.on_tick(0)
-            await asyncio.sleep(1.0)
+        # uvicorn's own loop renews the `Date` header.
+        self._run(self.main_loop())
+        self._run(self._accept())
 
     async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
         """Stop serving; answers under way may take `answer_seconds`, and then their connections are closed."""
-        if self._acceptor is None or self._ticking is None:
-            return
-        acceptor, self._acceptor = self._acceptor, None
-        await acceptor.close()
+        await _end(self._tasks)
+        self._bound.close()
         self.should_exit = True
         state = self.server_state
         for connection in list(state.connections):
@@ -123,15 +134,71 @@ class LoopServer(uvicorn.Server):
             await asyncio.sleep(STEP)
         for connection in list(state.connections):
             connection.transport.abort()
-        for task in list(state.tasks):
-            task.cancel()
-        self._ticking.cancel()
-        await asyncio.gather(self._ticking, *state.tasks, return_exceptions=True)
+        await _end(state.tasks)
 
     def connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
         """Return the connection of a client's address; None if it has ended."""
         found = (one for one in self.server_state.connections if getattr(one, "client", None) == client)
         return next((one.transport for one in found), None)
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name="web")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _accept(self) -> None:
+        make_protocol = partial(TimeLimitedProtocol, self.config, self.server_state, self._connections, self._ready)
+        while True:
+            try:
+                accepted, _ = await asyncio.get_running_loop().sock_accept(self._bound)
+            except ConnectionAbortedError:
+                continue
+            except OSError as error:
+                self._warn("connections cannot be accepted", error=error.strerror or str(error))
+                self._connections.close_waiting(CLOSED_AT_ONCE)
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            await self._make_room(accepted)
+            protocol = make_protocol()
+            connecting = self._run(self._connect(protocol, accepted))
+            self._connections.opened(protocol, lambda: True, connecting.cancel)
+            # The connection starts, and other tasks run, before the next one is accepted.
+            await asyncio.sleep(0)
+
+    async def _make_room(self, accepted: socket.socket) -> None:
+        """Close the oldest connection without a request to make room for a new one; wait if all have one."""
+        full = "connection limit reached, the oldest without a request are closed for new ones"
+        try:
+            while self._connections.excess > 0:
+                self._warn(full, limit=self._connections.limit)
+                self._connections.close_waiting(self._connections.excess)
+                if self._connections.excess > 0:
+                    await asyncio.sleep(BUSY_SECONDS)
+        except asyncio.CancelledError:
+            accepted.close()
+            raise
+
+    async def _connect(self, protocol: asyncio.Protocol, accepted: socket.socket) -> None:
+        context = self._tls() if self._tls is not None else None
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: protocol,
+                accepted,
+                ssl=context,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS if context is not None else None,
+                ssl_shutdown_timeout=TLS_CLOSING_SECONDS if context is not None else None,
+            )
+        except OSError:
+            # The client disconnected, took too long or does not use TLS, which is not a fault of the server.
+            self._connections.closed(protocol)
+
+    def _warn(self, fault: str, **facts: object) -> None:
+        """Log a fault, unless it has occurred shortly before."""
+        now = asyncio.get_running_loop().time()
+        if now - self._warned.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
+            logger().warning(fault, **facts)
+        self._warned[fault] = now
 
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -140,3 +207,11 @@ class LoopServer(uvicorn.Server):
             # `stop` has disconnected the client. uvicorn would log the cancellation with a traceback.
             if not self.should_exit:
                 raise
+
+
+async def _end(tasks: set[asyncio.Task[None]]) -> None:
+    """Cancel tasks, which leave their set when they end, and wait for that."""
+    ending = list(tasks)
+    for task in ending:
+        task.cancel()
+    await asyncio.gather(*ending, return_exceptions=True)

@@ -28,7 +28,6 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     The parser is written in C: with h11, a scrape of 10,000 series with gzip takes 1.4 times the processor time.
     """
 
-    seconds: float = REQUEST_SECONDS
     _timer: asyncio.TimerHandle | None = None
     # The received bytes of a request that is not complete, without its body.
     _unfinished = 0
@@ -44,18 +43,16 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         """Count the connection, and start the time of its first request."""
         super().connection_made(transport)
         self._connections.opened(self, self._waits, transport.abort)
-        self._timer = self.loop.call_later(self.seconds, transport.abort)
+        self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
         """Parse what the client sent; refuse a head that is too large."""
         self._unfinished += len(data)
         super().data_received(data)
-        if not self._unfinished:
-            self._stop_timer()
-        elif self._unfinished > LARGEST_HEAD and not self.transport.is_closing():
+        if self._unfinished > LARGEST_HEAD and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
-        elif self._timer is None:
-            self._timer = self.loop.call_later(self.seconds, self.transport.abort)
+        elif self._unfinished and self._timer is None:
+            self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -96,6 +93,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """End a request: no time limit applies until the next one begins."""
         self._unfinished = 0
+        self._stop_timer()
         super().on_message_complete()
 
     def _waits(self) -> bool:

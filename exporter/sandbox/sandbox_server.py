@@ -66,9 +66,9 @@ class SandboxServer:
         connections = Connections()
         connections.allow(file_limit() // SHARE_OF_FILES)
         # The application gives each answer the date of its own clock.
-        self._server = LoopServer(self._app, connections, has_date=False)
+        self._server = LoopServer(bound, self._app, connections, has_date=False)
         self._app.state.connection = self._server.connection
-        await self._server.start(bound)
+        self._server.start()
 
     async def stop(self) -> None:
         """Stop serving at once, even in the middle of an answer, and close the world."""

@@ -73,12 +73,13 @@ class WebServer:
         _report(self._config)
         self._access = access
         self._server = LoopServer(
+            self._socket,
             access,
             self._connections,
             None if self._tls is None else self._tls.latest,
             lambda scope: ready(scope) if access.is_open else None,
         )
-        await self._server.start(self._socket)
+        self._server.start()
 
     async def reload(self) -> None:
         """Reload the web configuration file; the files that it names are followed without a reload.

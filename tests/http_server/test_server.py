@@ -63,9 +63,9 @@ def ready(scope: Scope) -> ReadyAnswer | None:
 async def serving(app: ASGIApp, limit: int = 100) -> AsyncIterator[tuple[LoopServer, int]]:
     """Run a server, and yield it with its port."""
     bound = bind("127.0.0.1", 0)
-    server = LoopServer(app, Connections(limit), ready=ready)
+    server = LoopServer(bound, app, Connections(limit), ready=ready)
     port = bound.getsockname()[1]
-    await server.start(bound)
+    server.start()
     try:
         yield server, port
     finally:
@@ -148,7 +148,7 @@ async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_
 async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_being_answered(
     idle: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("loop_server.KEEPALIVE_SECONDS", "protocol.TimeLimitedProtocol.seconds"):
+    for name in ("loop_server.KEEPALIVE_SECONDS", "protocol.REQUEST_SECONDS"):
         monkeypatch.setattr(f"exporter.http_server.{name}", 2 * PATIENCE)
     begun, release = asyncio.Event(), asyncio.Event()
 
@@ -292,7 +292,7 @@ async def test_a_request_is_answered_or_refused_and_the_connection_closed(
     request_: bytes, status: int, end: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # It is closed for what was sent, and not because of the time.
-    monkeypatch.setattr(TimeLimitedProtocol, "seconds", 2 * PATIENCE)
+    monkeypatch.setattr("exporter.http_server.protocol.REQUEST_SECONDS", 2 * PATIENCE)
     async with serving(named) as (_, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(request_)

@@ -1,7 +1,6 @@
 import asyncio
 import errno
 import os
-import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,7 +19,7 @@ from starlette.responses import PlainTextResponse
 from structlog.testing import capture_logs
 
 from exporter.blocking import one_thread
-from exporter.http_server.connections import Acceptor, Connections
+from exporter.http_server.connections import Connections
 from exporter.http_server.loop_server import LoopServer, bind
 from exporter.web.auth.tls import ServerTls, TlsFileError, TlsSettings, read_pems, server_context
 from tests.waiting import END_SECONDS, PATIENCE, until
@@ -42,32 +41,24 @@ def context_of(settings: TlsSettings) -> ssl.SSLContext:
 
 @asynccontextmanager
 async def serving(tls: ServerTls) -> AsyncIterator[int]:
-    """Run a server that sends a greeting, and yield its port."""
-
-    async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(GREETING)
-        await writer.drain()
-        writer.close()
-
-    def make_protocol() -> asyncio.Protocol:
-        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), greet)
-
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        acceptor = Acceptor(bound, make_protocol, Connections(1000), tls.latest)
-        acceptor.start()
-        try:
-            yield bound.getsockname()[1]
-        finally:
-            await acceptor.close()
+    """Run a server that answers with a greeting, and yield its port."""
+    bound = bind("127.0.0.1", 0)
+    server = LoopServer(bound, PlainTextResponse(GREETING), Connections(1000), tls.latest)
+    server.start()
+    try:
+        yield bound.getsockname()[1]
+    finally:
+        await server.stop()
 
 
 async def connect(port: int, client: ssl.SSLContext) -> tuple[bytes, str, int]:
-    """Return what the server sends, the version of TLS, and the serial number of the server's certificate."""
+    """Return the body of the answer, the version of TLS, and the serial number of the server's certificate."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client, server_hostname="localhost")
     try:
-        received = await reader.read()
+        writer.write(b"GET / HTTP/1.0\r\n\r\n")
+        _, _, body = (await reader.read()).partition(b"\r\n\r\n")
         connection = writer.get_extra_info("ssl_object")
-        return received, connection.version(), int(connection.getpeercert()["serialNumber"], 16)
+        return body, connection.version(), int(connection.getpeercert()["serialNumber"], 16)
     finally:
         writer.close()
 
@@ -157,19 +148,19 @@ async def test_clients_certificates_are_verified(
 async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
     settings: TlsSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporter.http_server.connections.HANDSHAKE_SECONDS", 2 * PATIENCE)
+    monkeypatch.setattr("exporter.http_server.loop_server.HANDSHAKE_SECONDS", 2 * PATIENCE)
     bound, connections = bind("127.0.0.1", 0), Connections(1)
     port, number = bound.getsockname()[1], bound.fileno()
-    server = LoopServer(PlainTextResponse(""), connections, ServerTls(settings, one_thread("web files")).latest)
-    await server.start(bound)
+    server = LoopServer(bound, PlainTextResponse(""), connections, ServerTls(settings, one_thread("web files")).latest)
+    server.start()
     # No handshake at all.
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"GET / HTTP/1.1\r\n\r\n")
     await reader.read()
-    await until(connections.has_room)
+    await until(lambda: connections.excess <= 0)
     writer.close()
     oldest = await asyncio.open_connection("127.0.0.1", port)
-    await until(lambda: not connections.has_room())
+    await until(lambda: connections.excess > 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     async with asyncio.timeout(END_SECONDS):
         assert await oldest[0].read() == b""
