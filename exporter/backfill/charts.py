@@ -80,7 +80,7 @@ class AccountCharts:
     @property
     def today(self) -> int:
         """The ordinal of the platform's UTC day."""
-        return self.client.present().astimezone(UTC).toordinal()
+        return self.client.utc_now().astimezone(UTC).toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
         """Fill the registry with the targets of the account: poll the collectors that discover targets."""
@@ -161,9 +161,9 @@ class AccountCharts:
 
     async def _poll(self, collector: Collector, target: Target, days: range | None = None) -> PollResult:
         """Poll a target once; `days` are those for which DNS statistics are requested, None for the default window."""
-        calls = self.client.until(self.client.clocks.monotonic() + CALL_SECONDS)
+        calls = self.client.calls_until(self.client.clocks.monotonic() + CALL_SECONDS)
         caller = calls if days is None else Windowed(calls, days)
-        context = Context(caller, self.registry, self.client.present(), self._found)
+        context = Context(caller, self.registry, self.client.utc_now(), self._found)
         return await collector.result(context, target)
 
     async def _found(self, found: Inventory) -> None:

@@ -20,8 +20,9 @@ async def _is_accepted(accounts: Mapping[str, Account]) -> bool:
     """Return whether a platform has accepted the key of an account, or there is no account, only databases."""
     own = [account for name, account in accounts.items() if not name.startswith(DATABASE_PREFIX)]
     for account in own:
+        client = account.client
         try:
-            await global_search.count(account.client.until(None), "")
+            await global_search.count(client.calls_until(client.clocks.monotonic() + AGAIN_SECONDS), "")
         except Forbidden:
             # The key was accepted, but it may not search.
             return True

@@ -112,8 +112,8 @@ class Poller:
         collector, client = poll.plan.collector, poll.account.client
         # Its name may have become known since the target was scheduled.
         target = self.registry.by_key.get(poll.target.key, poll.target)
-        calls = client.until(poll.until)
-        context = Context(calls, self.registry, client.present(), partial(self._found, poll))
+        calls = client.calls_until(poll.until)
+        context = Context(calls, self.registry, client.utc_now(), partial(self._found, poll))
         polled = await collector.result(context, target)
         if polled.error is None:
             poll.account.pace.note(collector.name, calls.number)

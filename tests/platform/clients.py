@@ -100,7 +100,7 @@ class Answers(httpx.AsyncBaseTransport):
 
 @dataclass
 class Kit:
-    """A client, a caller without a deadline, and the client's parts."""
+    """A client, a caller for it, and the client's parts."""
 
     client: Client
     calls: PollCalls
@@ -122,14 +122,14 @@ async def client_of(
     read: Callable[[], str] = lambda: KEY,
     deadline: float = 5.0,
     connect_seconds: float = 5.0,
-    attempts: int = 1,
+    useful: float = 0.0,
     random: Callable[[], float] = lambda: 0.5,
     rate: float = 1e6,
     max_in_flight: int = 64,
     sleep: Callable[[float], Awaitable[None]] | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Kit]:
-    """Return a client of a platform at `url`."""
+    """Return a client of a platform at `url`; the answers of its caller are `useful` for so many seconds."""
     heard, clock = Heard(), FakeClock()
     connect = connector(url, max_in_flight, one_thread("names"), connect_seconds=connect_seconds)
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
@@ -139,7 +139,6 @@ async def client_of(
         connect=connect if transport is None else AsyncMock(return_value=transport),
         rate_limiter=RateLimiter(rate, max_in_flight, clocks=clocks, random=lambda: 1.0),
         random=random,
-        attempts=attempts,
         timeout=deadline,
         observer=heard,
         clocks=clocks,
@@ -147,7 +146,7 @@ async def client_of(
         secrets=proxy_secrets(url),
     )
     try:
-        yield Kit(client, client.until(None), heard, clock)
+        yield Kit(client, client.calls_until(clock.now + useful), heard, clock)
     finally:
         await client.aclose()
 

@@ -5,7 +5,6 @@ import base64
 import json
 import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -118,7 +117,7 @@ async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]
     # A single call has the whole budget.
     async with aclosing(client_of(access_of(callee, 1), Observer())) as client:
         key, *_ = await client.credential.header()
-        caller = client.until(time.monotonic() + _MOST_ATTEMPTS * callee.timeout)
+        caller = client.calls_until(client.clocks.monotonic() + _MOST_ATTEMPTS * callee.timeout)
         if not statements:
             answer = await caller.call(request)
             if answer.value is None:

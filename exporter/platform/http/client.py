@@ -4,7 +4,6 @@
 """
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -30,16 +29,13 @@ T = TypeVar("T")
 # at first, and doubles with each attempt.
 ATTEMPTS = 3
 FIRST_WAIT = 0.5
-# The longest wait of a poll, in seconds, for a retry or for the end of a pause. If that would take longer, the poll
-# fails, and its target is polled again later.
-SHORT_WAIT = 2.0
-# The longest wait of a command for a retry, in seconds.
-LONG_WAIT = 30.0
+# The longest wait, in seconds, for a retry or for the end of a pause. If that would take longer, the call fails; the
+# target of a poll is polled again later.
+LONGEST_WAIT = 2.0
 # The shortest time limit of a retry, in seconds. Without this much time left, there is no retry.
 SHORTEST_ATTEMPT = 1.0
 # A body of more bytes than this is parsed by the executor. Parsing a shorter one takes a few milliseconds.
 LONG_BODY = 512 * 1024
-_PARTIAL = 206
 
 
 class Observer:
@@ -78,7 +74,6 @@ class Client:
         observer: is notified of every attempt.
         clocks: the clocks.
         random: returns a number in [0, 1).
-        attempts: the highest number of attempts of a read.
         platform_time: the platform's time, which good answers update.
         parsing: parses long answers, one at a time, because parsing takes much memory. None: they are parsed on the
             event loop, as in a command that does nothing else meanwhile.
@@ -93,117 +88,107 @@ class Client:
     observer: Observer
     clocks: Clocks
     random: Callable[[], float]
-    attempts: int = ATTEMPTS
     platform_time: PlatformTime
     parsing: Executor | None = None
     secrets: tuple[str, ...] = ()
     _transport: httpx.AsyncBaseTransport | None = field(init=False, default=None)
-    _connecting: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _opening: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     async def aclose(self) -> None:
         """Close the connections."""
         if self._transport is not None:
             await self._transport.aclose()
 
-    def until(self, moment: float | None) -> "PollCalls":
-        """Return the caller of one poll, whose answers are useless after a time on the monotonic clock; None: never."""
+    def calls_until(self, moment: float) -> "PollCalls":
+        """Return the caller of one poll, whose answers are useless after this time on the monotonic clock."""
         return PollCalls(self, moment)
 
-    def present(self) -> datetime:
+    def utc_now(self) -> datetime:
         """Return the platform's time now, or this machine's while that is unknown."""
         return self.platform_time.now() or self.clocks.utc()
 
-    async def connected(self) -> httpx.AsyncBaseTransport:
+    async def open_transport(self) -> httpx.AsyncBaseTransport:
         """Return the transport; the first call creates it, which is not part of the time limit of an attempt."""
-        if self._transport is None:
-            async with self._connecting:
-                if self._transport is None:
-                    self._transport = await self.connect()
+        async with self._opening:
+            if self._transport is None:
+                self._transport = await self.connect()
         return self._transport
 
-    async def attempt(self, call: "ReadyCall[T]", deadline: float) -> Answer[T]:
+    async def attempt(self, call: "ReadyCall[T]", time_limit: float) -> Answer[T]:
         """Send a call once, and read its answer; notify the observer and the rate limiter of the result.
 
         Args:
             call: the call.
-            deadline: the time limit of the attempt, in seconds. It is also the longest duration that is reported, since
-                the clock includes the time while the machine was suspended.
+            time_limit: the time limit in seconds. It is also the longest duration that is reported, since the clock
+                includes the time while the machine was suspended.
 
         Raises:
             PlatformError: there is no usable answer.
         """
-        operation, began, code = call.operation, self.clocks.monotonic(), "none"
+        name, began, status = call.operation.name, self.clocks.monotonic(), 0
         try:
-            response, content = await self._send(call, deadline)
-            code = str(response.status_code)
-            seconds = min(deadline, self.clocks.monotonic() - began)
-            answer = await self._understand(operation, response, content, seconds)
+            response, body = await self._send(call, time_limit)
+            status = response.status_code
+            seconds = min(time_limit, self.clocks.monotonic() - began)
+            answer = await self._read(call.operation, response, body, seconds)
         except PlatformError as error:
-            seconds = min(deadline, self.clocks.monotonic() - began)
-            # It is not a failure that the platform has no data.
-            reason = None if isinstance(error, errors.NotAvailable) else error.reason
-            code = str(error.status) if code == "none" and error.status else code
-            self.observer.attempted(operation.name, code, seconds, reason)
-            if errors.asks_to_wait(error):
-                self.rate_limiter.limited(operation.name, error.retry_after)
-            elif not isinstance(error, errors.TransportError | errors.ServerError):
-                # Any other answer, even a refusal, shows that the operation is not limited.
-                self.rate_limiter.answered(operation.name)
+            seconds = min(time_limit, self.clocks.monotonic() - began)
+            self._report_failure(name, status or error.status, seconds, error)
             raise
-        self.observer.attempted(operation.name, code, seconds, None)
-        self.rate_limiter.answered(operation.name)
+        self.observer.attempted(name, str(status), seconds, None)
+        self.rate_limiter.answered(name)
         return answer
 
-    async def _send(self, call: "ReadyCall[T]", deadline: float) -> tuple[httpx.Response, bytes]:
-        """Send a request, and return the response and its body, within a number of seconds."""
-        response: httpx.Response | None = None
-        content = b""
-        try:
-            async with asyncio.timeout(deadline):
-                response = await call.transport.handle_async_request(call.request)
-                try:
-                    content = await responses.read_body(response, call.operation.most_bytes, call.secrets)
-                finally:
-                    await cast("httpx.AsyncByteStream", response.stream).aclose()
-        except (TimeoutError, httpx.HTTPError) as error:
-            # The body of an error status is not needed.
-            if response is not None and not response.is_success:
-                return response, content
-            host = urlsplit(self.base_url).netloc
-            if isinstance(error, TimeoutError):
-                late = "no answer" if response is None else "the body did not end"
-                fault: PlatformError = errors.Deadline(f"{late} within {deadline:.3g} s ({host})")
-            else:
-                fault = fault_of(error, host)
-            fault.status = response.status_code if response is not None else 0
-            raise fault from None
-        return response, content
+    def _report_failure(self, operation: str, status: int, seconds: float, error: PlatformError) -> None:
+        """Notify the observer and the rate limiter of a failed attempt; `status` is that of HTTP, 0 without one."""
+        # It is not a failure that the platform has no data.
+        reason = None if isinstance(error, errors.NotAvailable) else error.reason
+        self.observer.attempted(operation, str(status) if status else "none", seconds, reason)
+        if errors.asks_to_wait(error):
+            self.rate_limiter.limited(operation, error.retry_after)
+        elif not isinstance(error, errors.TransportError | errors.ServerError):
+            # Any other answer, even a refusal, shows that the operation is not limited.
+            self.rate_limiter.answered(operation)
 
-    async def _understand(
-        self, operation: Operation[T], response: httpx.Response, raw: bytes, seconds: float
-    ) -> Answer[T]:
-        """Read a response: return the payload in its body, or raise the failure that its status or body reports."""
+    async def _send(self, call: "ReadyCall[T]", time_limit: float) -> tuple[httpx.Response, bytes]:
+        """Send a request, and return the response and its body; raises PlatformError if there is no complete answer."""
+        response: httpx.Response | None = None
+        try:
+            async with asyncio.timeout(time_limit):
+                response = await call.transport.handle_async_request(call.request)
+                return response, await responses.read_body(response, call.operation.most_bytes, call.secrets)
+        except (TimeoutError, httpx.HTTPError) as error:
+            if response is not None and not response.is_success:
+                # The status says enough; the body of an error only adds a message.
+                return response, b""
+            host = urlsplit(self.base_url).netloc
+            if isinstance(error, httpx.HTTPError):
+                fault = fault_of(error, host)
+            else:
+                late = "no answer" if response is None else "the body did not end"
+                fault = errors.Deadline(f"{late} within {time_limit:.3g} s ({host})")
+            fault.status = 0 if response is None else response.status_code
+            raise fault from None
+
+    async def _read(self, operation: Operation[T], response: httpx.Response, body: bytes, seconds: float) -> Answer[T]:
+        """Return the payload in the body of a response; raises the failure that its status or body reports."""
         status = response.status_code
         date = responses.http_date(response.headers.get("date"))
         wait = responses.retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         if not response.is_success:
-            failure = responses.status_error(status, raw, wait)
+            failure = responses.status_error(status, body, wait)
             if status not in operation.absent or isinstance(failure, errors.NotAvailable):
                 raise failure
-        if status == _PARTIAL:
-            raise errors.BadAnswer(
-                "the platform answered 206 with a part of the body, although all of it was requested", status=206
-            )
         moment = self.platform_time.now() if date is None else self.platform_time.read(date)
-        if status in operation.absent:
-            return Answer(cast("T", None), moment, raw, seconds)
+        if not response.is_success:
+            return Answer(cast("T", None), moment, body, seconds)
         try:
-            value = await self._payload(operation, raw, status)
+            value = await self._payload(operation, body, status)
         except PlatformError as error:
             # The body may report a 429 or 503 under a success status.
             error.retry_after = wait
             raise
-        return Answer(value, moment, raw, seconds)
+        return Answer(value, moment, body, seconds)
 
     async def _payload(self, operation: Operation[T], raw: bytes, status: int) -> T:
         """Return the payload of a body, and notify the observer of unexpected values in it."""
@@ -217,7 +202,7 @@ class Client:
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ReadyCall(Generic[T]):
     """A call that is ready to be sent; all of its attempts send the same request.
 
@@ -225,12 +210,14 @@ class ReadyCall(Generic[T]):
         operation: the operation.
         request: the HTTP request.
         transport: sends the request.
-        secrets: the secrets in the request, which are masked in the answer.
+        key: the key or token in the request.
+        secrets: all secrets of the call, which are masked in its answer.
     """
 
     operation: Operation[T]
     request: httpx.Request
     transport: httpx.AsyncBaseTransport
+    key: str
     secrets: tuple[str, ...]
 
 
@@ -240,12 +227,12 @@ class PollCalls:
 
     Attributes:
         client: the account's client.
-        until: the time on the monotonic clock after which answers are useless; None for a command without such a time.
+        until: the time on the monotonic clock after which answers are useless. A call that fails later is not repeated.
         number: the number of calls so far, without retries.
     """
 
     client: Client
-    until: float | None
+    until: float
     number: int = 0
 
     async def call(self, request: Request[T]) -> Answer[T]:
@@ -255,62 +242,63 @@ class PollCalls:
             PlatformError: there is no usable answer.
         """
         self.number += 1
-        client, operation, attempt = self.client, request.operation, 1
-        secret, name, value = await client.credential.header()
-        ready = await self._prepared(request, secret, _headers(operation.method, name, value))
-        # A poll does not wait for the end of a long pause: its target is polled again later.
-        longest_pause = math.inf if self.until is None else SHORT_WAIT
+        ready, attempt = await self._prepare(request), 1
         while True:
-            client.observer.throttled(await client.rate_limiter.acquire(operation.name, longest_pause))
             try:
-                answer = await client.attempt(ready, self._deadline(attempt))
+                return await self._attempt(ready, attempt)
             except PlatformError as error:
-                if isinstance(error, errors.Unauthorized):
-                    client.credential.refuse(secret)
-                error.redact(ready.secrets)
-                wait = self._wait(operation, error, attempt)
+                wait = self._wait_before_retry(request.operation, error, attempt)
                 if wait is None:
                     raise
-            else:
-                client.credential.accept()
-                return answer
-            finally:
-                client.rate_limiter.release()
-            client.observer.retried(operation.name)
+            self.client.observer.retried(request.operation.name)
+            await self.client.clocks.sleep(wait)
             attempt += 1
-            await client.clocks.sleep(wait)
 
-    async def _prepared(self, request: Request[T], secret: str, headers: httpx.Headers) -> ReadyCall[T]:
-        """Return the call of a request with these headers, which contain the key or token `secret`."""
-        operation, body = request.operation, request.body or {}
+    async def _prepare(self, request: Request[T]) -> ReadyCall[T]:
+        """Return the call of a request with the current key or token; raises CredentialError if that cannot be read."""
+        client, operation, body = self.client, request.operation, request.body or {}
+        key, header, value = await client.credential.header()
         sent = httpx.Request(
             operation.method,
             _PLACEHOLDER,
-            headers=headers,
+            headers=_headers(operation.method, header, value),
             # As a stream: for `content`, httpx computes headers, which takes a third of the time.
             stream=httpx.ByteStream(content_of(request) or b""),
-            extensions={ADDRESS: address_of(self.client.base_url, request)},
+            extensions={ADDRESS: address_of(client.base_url, request)},
         )
         given = (str(body[one.name]) for one in operation.parameters if one.secret and one.name in body)
-        return ReadyCall(operation, sent, await self.client.connected(), (secret, *self.client.secrets, *given))
+        return ReadyCall(operation, sent, await client.open_transport(), key, (key, *client.secrets, *given))
 
-    def _deadline(self, attempt: int) -> float:
-        """Return the time limit of an attempt in seconds: `timeout`; for a retry, at most the time that is left."""
-        if attempt == 1 or self.until is None:
+    async def _attempt(self, call: ReadyCall[T], attempt: int) -> Answer[T]:
+        """Wait for the budget, and send a call once; record whether the platform accepts the key."""
+        client = self.client
+        client.observer.throttled(await client.rate_limiter.acquire(call.operation.name, LONGEST_WAIT))
+        try:
+            answer = await client.attempt(call, self._time_limit(attempt))
+        except PlatformError as error:
+            if isinstance(error, errors.Unauthorized):
+                client.credential.refuse(call.key)
+            error.redact(call.secrets)
+            raise
+        finally:
+            client.rate_limiter.release()
+        client.credential.accept()
+        return answer
+
+    def _time_limit(self, attempt: int) -> float:
+        """Return the time limit of an attempt in seconds: the client's; for a retry, at most the time that is left."""
+        if attempt == 1:
             return self.client.timeout
         return min(self.client.timeout, max(SHORTEST_ATTEMPT, self.until - self.client.clocks.monotonic()))
 
-    def _wait(self, operation: Operation[T], error: PlatformError, attempt: int) -> float | None:
+    def _wait_before_retry(self, operation: Operation[T], error: PlatformError, attempt: int) -> float | None:
         """Return the seconds until the next attempt, at least as many as the platform asked for; None: no retry."""
-        client = self.client
-        if not error.retryable or operation.writes or attempt >= client.attempts:
+        if not error.retryable or operation.writes or attempt >= ATTEMPTS:
             return None
-        jitter = client.random() * FIRST_WAIT * 2 ** (attempt - 1)
-        wait = max(jitter + (error.retry_after or 0.0), client.rate_limiter.paused_for(operation.name))
-        if self.until is None:
-            return wait if wait <= LONG_WAIT else None
-        is_in_time = wait + SHORTEST_ATTEMPT <= self.until - client.clocks.monotonic()
-        return wait if wait <= SHORT_WAIT and is_in_time else None
+        jitter = self.client.random() * FIRST_WAIT * 2 ** (attempt - 1)
+        wait = max(jitter + (error.retry_after or 0.0), self.client.rate_limiter.paused_for(operation.name))
+        left = self.until - self.client.clocks.monotonic()
+        return wait if wait <= LONGEST_WAIT and wait + SHORTEST_ATTEMPT <= left else None
 
 
 # The URL of every `httpx.Request`. The transport takes the address from the request's extension instead.

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -24,10 +25,12 @@ ERROR_BODY_LIMIT = 64 * 1024
 LONGEST_WAIT = 3600.0
 # A float holds no integer with more digits.
 _MOST_DIGITS = 310
+_PARTIAL = 206
+_LOWEST_FAILURE = 400
 
 
 async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
-    """Read the body of an answer; of the body of an error, at most about 64 KiB.
+    """Read the body of an answer, and close it; of the body of an error, read at most about 64 KiB.
 
     Args:
         response: the answer.
@@ -39,20 +42,21 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
         httpx.TransportError: the body is not received completely.
         httpx.DecodingError: the body cannot be decoded.
     """
-    is_success, announced = response.is_success, response.headers.get("content-length", "")
-    limit = most_bytes if is_success else ERROR_BODY_LIMIT
-    if is_success and announced.isdecimal() and int(announced) > limit:
-        raise _too_large(most_bytes, response)
+    limit = most_bytes if response.is_success else ERROR_BODY_LIMIT
+    announced = response.headers.get("content-length", "")
     pieces: list[bytes] = []
     size = 0
     # The iterators of a response refuse one that was created with `content`, as in tests.
-    async for piece in cast("httpx.AsyncByteStream", response.stream):
-        pieces.append(piece)
-        size += len(piece)
-        if size > limit:
-            if is_success:
-                raise _too_large(most_bytes, response)
-            break
+    async with aclosing(cast("httpx.AsyncByteStream", response.stream)) as stream:
+        if response.is_success and announced.isdecimal() and int(announced) > limit:
+            raise _too_large(most_bytes, response)
+        async for piece in stream:
+            pieces.append(piece)
+            size += len(piece)
+            if size > limit:
+                break
+    if response.is_success and size > limit:
+        raise _too_large(most_bytes, response)
     return body_without_secrets(b"".join(pieces), secrets)
 
 
@@ -111,7 +115,7 @@ class Failure(NamedTuple):
         message: the platform's message in one line.
         key: the platform's key for the error.
         status: the status in the body, if it is 400 or more; else 0.
-        is_reported: whether the body is that of a failure even if the HTTP status is a success.
+        is_reported: whether the body reports a failure even if the HTTP status is a success.
     """
 
     message: str = ""
@@ -129,16 +133,25 @@ def failure_in(raw: bytes) -> Failure:
         return Failure("" if text.startswith("<") else one_line(text))
     if not isinstance(body, dict):
         return Failure()
-    named = (body.get(name) for name in ("error", "errorResponse"))
-    inner: dict[str, Any] = next((one for one in named if isinstance(one, dict)), {})
-    merged = {**body, **inner}
-    key, status = _string(merged, "errorKey") or _string(merged, "ErrorKey"), merged.get("statusCode")
-    status = status if isinstance(status, int) and status >= 400 else 0  # noqa: PLR2004
-    # The error object of a good answer has default values: `success` is false, and there is no key and no message.
-    success, has_message = merged.get("success"), bool(merged.get("message") or merged.get("Message"))
-    is_reported = success is not True and (bool(key) or (has_message and (bool(inner) or success is False)))
-    is_status_alone = status > 0 and body.get("data") is None
-    return Failure(_message_of(merged), key, status, is_reported or is_status_alone)
+    error = body.get("error")
+    if not isinstance(error, dict):
+        error = body.get("errorResponse")
+    error = error if isinstance(error, dict) else {}
+    fields = {**body, **error}
+    key = _string(fields, "errorKey") or _string(fields, "ErrorKey")
+    status = fields.get("statusCode")
+    if not isinstance(status, int) or status < _LOWEST_FAILURE:
+        status = 0
+    success = fields.get("success")
+    if status and body.get("data") is None:
+        is_reported = True
+    elif success is True:
+        is_reported = False
+    else:
+        # The error object of a good answer has default values: `success` is false, there is no key and no message.
+        has_message = bool(fields.get("message") or fields.get("Message"))
+        is_reported = bool(key) or (has_message and (bool(error) or success is False))
+    return Failure(_message_of(fields), key, status, is_reported)
 
 
 def _message_of(body: Mapping[str, Any]) -> str:
@@ -149,7 +162,9 @@ def _message_of(body: Mapping[str, Any]) -> str:
         field, message = _string(item, "field"), _string(item, "message")
         if field and message not in parts:
             parts.append(f"{field}: {message}")
-    return one_line(". ".join(dict.fromkeys(filter(None, parts))).replace(".. ", ". "))
+    texts = dict.fromkeys(part for part in parts if part)
+    # Some of the texts end with a full stop, others do not.
+    return one_line(". ".join(texts).replace(".. ", ". "))
 
 
 def _string(body: object, name: str) -> str:
@@ -157,16 +172,17 @@ def _string(body: object, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _by_key(kind: type[PlatformError], key: str) -> type[PlatformError]:
+def _class_by_key(kind: type[PlatformError], key: str) -> type[PlatformError]:
     """Return the class of an error: `NotAvailable` if the error's key says so, else `kind`."""
-    return errors.NotAvailable if any(part in key.lower() for part in _NOT_AVAILABLE_KEYS.get(kind, ())) else kind
+    parts = _NOT_AVAILABLE_KEYS.get(kind, ())
+    return errors.NotAvailable if any(part in key.lower() for part in parts) else kind
 
 
 def status_error(status: int, raw: bytes, retry_after: float | None) -> PlatformError:
     """Return the error for an HTTP status that is a failure, with the message in the body."""
     failure = failure_in(raw)
     said = f": {failure.message}" if failure.message else ""
-    return _by_key(error_for_status(status), failure.key)(
+    return _class_by_key(error_for_status(status), failure.key)(
         f"the platform answered {status}{said}",
         status=status,
         error_key=failure.key,
@@ -185,20 +201,23 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
             read, which becomes None.
 
     Raises:
-        NotJson, WrongShape: the body is not the documented JSON.
+        BadAnswer, NotJson, WrongShape: the body is not the whole documented JSON.
         EnvelopeError, NotAvailable, StatusError: the body reports a failure.
     """
     value: Any
+    if status == _PARTIAL:
+        message = "the platform answered 206 with a part of the body, although all of it was requested"
+        raise errors.BadAnswer(message, status=status)
     if not raw.strip():
         raise errors.NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
         value = _parse(operation.answer, raw, unexpected)
     except ValidationError as error:
-        raise _why_unparsed(error, raw, status) from None
+        raise _parse_error(error, raw, status) from None
     if isinstance(value, Wire) and (value.has_error() or value.is_missing()):
         failure = failure_in(raw)
         if failure.is_reported:
-            raise _refusal(failure, status)
+            raise _reported_error(failure, status)
         if value.is_missing():
             missing = "neither data nor an error" if isinstance(value, Envelope) else "none of the documented fields"
             raise errors.WrongShape(f"the platform answered {status} with {missing}", status=status)
@@ -214,7 +233,9 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
         # Try again, tolerating invalid UTF-8, unpaired surrogates, and numbers and dates that cannot be read.
         try:
             body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
-            return validated(lambda value: adapter.validate_json(_written(value), context=unreadable), body, unreadable)
+            return validated(
+                lambda value: adapter.validate_json(_json_bytes(value), context=unreadable), body, unreadable
+            )
         except (json.JSONDecodeError, RecursionError):
             raise error from None
 
@@ -224,12 +245,12 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
-def _written(value: object) -> bytes:
+def _json_bytes(value: object) -> bytes:
     """Write JSON; unpaired surrogates become question marks."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _why_unparsed(error: ValidationError, raw: bytes, status: int) -> PlatformError:
+def _parse_error(error: ValidationError, raw: bytes, status: int) -> PlatformError:
     """Return the error for a body that is not valid; `error` says why."""
     # Count the faults first: with many wrong items, listing them would take long.
     is_no_json = error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
@@ -238,11 +259,11 @@ def _why_unparsed(error: ValidationError, raw: bytes, status: int) -> PlatformEr
         return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
     failure = failure_in(raw)
     if failure.is_reported:
-        return _refusal(failure, status)
+        return _reported_error(failure, status)
     return errors.WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
 
 
-def _refusal(failure: Failure, status: int) -> PlatformError:
+def _reported_error(failure: Failure, status: int) -> PlatformError:
     """Return the error for a failure that the body reports although the HTTP status is a success."""
     said = failure.message or failure.key or (f"status {failure.status}" if failure.status else "without a message")
     words = f"the platform answered {status} with a failure: {said}"
@@ -252,4 +273,4 @@ def _refusal(failure: Failure, status: int) -> PlatformError:
     kind: type[PlatformError] = errors.EnvelopeError
     if failure.status in (401, 403, 429, 503) or is_status_alone:
         kind = error_for_status(failure.status)
-    return _by_key(kind, failure.key)(words, status=failure.status or status, error_key=failure.key)
+    return _class_by_key(kind, failure.key)(words, status=failure.status or status, error_key=failure.key)

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import math
 import socket
 import ssl
 from inspect import signature
@@ -158,7 +159,7 @@ async def test_no_call_fails_for_kept_connections_that_are_reset_at_their_next_u
         answered.add(line)
         await line.send(reply(GOOD))
 
-    async with raw_server(answer_once) as server, client_of(server.url, attempts=2, max_in_flight=16) as kit:
+    async with raw_server(answer_once) as server, client_of(server.url, useful=math.inf, max_in_flight=16) as kit:
         await asyncio.gather(*(dns.statistics(kit.calls, zone) for zone in range(16)))
         assert server.connections == 16
         for zone in range(16):

@@ -123,7 +123,7 @@ async def test_no_library_logs_a_secret(scheme: str, caplog: pytest.LogCaptureFi
             with pytest.raises(PlatformError):
                 await kit.calls.call(Request(scripting.READ, {"id": 7}))
             await kit.calls.call(ADD_SECRET)
-            shown = repr((kit.client, vars(kit.client), answer, kit.client.until(0), ADD_SECRET))
+            shown = repr((kit.client, vars(kit.client), answer, kit.client.calls_until(0), ADD_SECRET))
     logged = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
     assert [secret for secret in (KEY, "d3pl0y", "v4lue", SECRET) if secret in shown + logged] == []
 
