@@ -1,10 +1,9 @@
-"""Writes the documents that are generated from the code: references of metrics, settings, commands and the interface.
+"""Writes the generated documents: references of metrics, settings, commands and the interface.
 
     python -m docs.generate           write the files
     python -m docs.generate --check   write nothing; name the files that differ, and exit 1
 
-A generated section of a hand-written file is between two comments, `generated: begin` and
-`generated: end`.
+Some files are only generated in part, between the comments `generated: begin` and `generated: end`.
 """
 
 import json
@@ -43,9 +42,10 @@ def interface() -> str:
     lines = [
         "# The platform's interface",
         "",
-        "Generated from the code. Each operation of the interface document, the collectors that use it, and its name",
-        "in `edge-exporter call`. The sandbox answers all of them. Those marked *not documented* are known from",
-        "deployments; the exporter works without them.",
+        "Generated from the code. The table has each operation of the interface document, the collectors that use it,",
+        "and its name in `edge-exporter call`. The sandbox answers all operations. Those marked *not documented* are",
+        "known from deployments; [limitations](limitations.md#the-platforms-interface) says what changes if a platform",
+        "lacks them.",
         "",
         "| operation | collector | `call` |",
         "|---|---|---|",
@@ -89,10 +89,12 @@ def configuration() -> str:
         f"The file is named by `--config` or the variable `{CONFIG_VARIABLE}`. Flags win over variables, and variables",
         "over the file. A key without a flag or a variable can only be set in the file.",
         "",
-        "A wrong configuration is refused, and the message has every fault with its line. A file that is not YAML, or",
-        "that has a key twice in one place, is refused for that alone. Unknown keys and wrong values are reported",
-        "next. When there are none, keys that conflict with each other are reported, and names that are used twice or",
-        "refer to nothing.",
+        "A wrong configuration is refused, and the message has every fault with its line. Faults are found in three",
+        "steps; a step with faults is the last one:",
+        "",
+        "1. YAML that is not valid, and keys that occur twice;",
+        "2. unknown keys, and wrong values;",
+        "3. keys that conflict with each other, and names that are used twice or refer to nothing.",
         "",
         "Durations are written `30s`, `5m`, `1h30m` or `1d`. Patterns are regular expressions.",
     ]
@@ -179,8 +181,8 @@ def commands() -> str:
         "_EDGE_EXPORTER_COMPLETE=fish_source edge-exporter | source        # in ~/.config/fish/config.fish",
         "```",
         "",
-        "The same text is a manual page: `man edge-exporter` with pipx or in `~/.local`, and",
-        "`man -M VENV/share/man edge-exporter` in a virtual environment.",
+        "The same text is a manual page: `man edge-exporter` after an installation with pipx or in `~/.local`, and",
+        "`man -M VENV/share/man edge-exporter` after one in a virtual environment.",
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
         context = click.Context(command, info_name=" ".join(path), **command_line.context_settings)

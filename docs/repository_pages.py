@@ -1,7 +1,7 @@
-"""Makes pages of the site from Markdown files elsewhere in the repository, so that no text is duplicated.
+"""Adds Markdown files outside of `docs/` to the site, so that no text is duplicated.
 
-ProperDocs calls the functions whose names begin with `on_`. A link leads to the page of the site for its file if there
-is one, otherwise to the file in the repository. A link to a missing file fails a strict build.
+ProperDocs calls the functions whose names begin with `on_`. A link to a file that the site shows leads to its page; any
+other link leads to the file in the repository. A link to a missing file fails a strict build.
 """
 
 import logging
