@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import DayBuckets, Metric
 from exporter.platform.api import shield
+from exporter.platform.api.charts import bucket_time
 from exporter.platform.api.shield_models import BreachCounts
 from exporter.platform.operation import Answer, Request
-from exporter.platform.wire import bucket_time
 from exporter.targets.target import Target
 
 ACTIONS: Mapping[str, Callable[[BreachCounts], int | None]] = {

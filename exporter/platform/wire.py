@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from pydantic import (
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
-_DAY_FIRST = re.compile(r"\A(\d\d)-(\d\d)-(\d{4})\Z", re.ASCII)
 UNKNOWN = "unknown"
 # The configuration of a `TypeAdapter` that is built when it is used first.
 DEFERRED = ConfigDict(defer_build=True)
@@ -121,23 +118,6 @@ Moment = Annotated[
     Annotated[datetime, AfterValidator(_with_zone)] | None,
     BeforeValidator(lambda value: None if value == "" else value),
 ]
-
-
-@lru_cache(maxsize=8192)
-def bucket_time(key: str) -> datetime | None:
-    """Return the UTC time at which a bucket of a chart begins, from the bucket's key; None if the key is not a date.
-
-    Accepts `2026-02-08`, `08-02-2026`, and `2026-02-08T00:00:00` with up to nine digits of fraction and with `Z` or an
-    offset. Results are cached because all zones send the same keys.
-    """
-    key = _DAY_FIRST.sub(r"\3-\2-\1", key)
-    if DATE.match(key) is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(key)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def timestamp(moment: datetime | None) -> float | None:

@@ -11,9 +11,9 @@ from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
 from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, Source, as_count, declaration
-from exporter.platform.api.dns import Buckets
+from exporter.platform.api.charts import DATE, Buckets
 from exporter.platform.api.document import Document
-from exporter.platform.wire import DATE, Moment, timestamp
+from exporter.platform.wire import Moment, timestamp
 
 T = TypeVar("T")
 MOST_SAMPLES = 10_000

@@ -1,7 +1,8 @@
 """The operations of the platform and the models of their answers, one module for each area.
 
 In: ids and other parameters. Out: requests to an `exporter.platform.operation.Caller`, and typed answers. The models
-contain the whole documented answer, so that a new metric needs no new field. `operations.py` lists every operation.
+contain the whole documented answer, so that a new metric needs no new field. `operations.py` lists every operation, and
+`charts.py` converts the charts of answers to days.
 
 A model tolerates unknown, missing and null fields; a field that the platform did not send is None.
 """

@@ -1,20 +1,16 @@
-"""DNS zones: query statistics and record scans (interface document, DnsZoneStatistics and DnsRecordScanJob).
-
-The charts of the statistics are read by UTC day.
-"""
+"""DNS zones: query statistics and record scans (interface document, DnsZoneStatistics and DnsRecordScanJob)."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
-from functools import cached_property, lru_cache
-from itertools import pairwise
-from typing import Annotated, NamedTuple, Self
+from functools import cached_property
+from typing import Annotated, Self
 
 from pydantic import TypeAdapter, ValidationInfo, model_validator
 from pydantic.alias_generators import to_pascal
 
+from exporter.platform.api.charts import Buckets
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Parameter, Request
-from exporter.platform.wire import Counted, Integer, Moment, NonNegative, PascalWire, bucket_time, enum_of
+from exporter.platform.wire import Counted, Integer, Moment, NonNegative, PascalWire, enum_of
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
@@ -25,57 +21,6 @@ SCAN_RECORD_TYPE: Mapping[int, str] = {
 }  # fmt: skip
 
 Chart = dict[str, Counted | None] | None
-
-DAY = timedelta(days=1)
-SHORTEST_MONTH = timedelta(days=28)
-
-
-class Buckets(NamedTuple):
-    """The buckets of a chart, summed by UTC day.
-
-    Attributes:
-        sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. None if
-            there is no chart, or none of its buckets can be read: it is then not known which days have a count.
-        has_unreadable_keys: whether a bucket has a key that is not a date.
-        width: the days between two buckets, if the distance is regular and more than one day; else 0. The platform may
-            also have omitted days without a count.
-    """
-
-    sums: dict[int, float] | None
-    has_unreadable_keys: bool = False
-    width: float = 0
-
-    @classmethod
-    def of(cls, chart: Mapping[str, float | None] | None) -> "Buckets":
-        """Read a chart."""
-        if not chart:
-            return cls(None if chart is None else {})
-        ordinals, width = _read_keys(tuple(chart))
-        days: dict[int, float] = {}
-        for day, value in zip(ordinals, chart.values(), strict=True):
-            if day is not None and value is not None:
-                days[day] = days.get(day, 0) + value
-        return cls(days or None, None in ordinals, width)
-
-
-# The keys of most zones are the same. Without the cache, reading them would take 5 % of a poll.
-@lru_cache(maxsize=256)
-def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
-    """Return the ordinal of each key's day (None if the key is not a date), and the width of the buckets."""
-    moments = [bucket_time(key) for key in keys]
-    ordinals = tuple(None if moment is None else moment.toordinal() for moment in moments)
-    return ordinals, _width([moment for moment in moments if moment is not None])
-
-
-def _width(moments: list[datetime]) -> float:
-    """Return `Buckets.width` of buckets that begin at these times."""
-    gaps = [later - earlier for earlier, later in pairwise(sorted(moments))]
-    if len(gaps) < 2:  # noqa: PLR2004 - one distance alone may be an omitted day
-        return 0
-    shortest = min(gaps)
-    # Months have different lengths.
-    is_regular = shortest >= SHORTEST_MONTH or len(set(gaps)) == 1
-    return shortest / DAY if shortest > DAY and is_regular else 0
 
 
 class DnsZoneStatistics(PascalWire):

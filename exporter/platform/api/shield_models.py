@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
+from exporter.platform.api.charts import bucket_time
 from exporter.platform.wire import (
     CamelWire,
     Counted,
@@ -15,7 +16,6 @@ from exporter.platform.wire import (
     Moment,
     NonNegative,
     Wire,
-    bucket_time,
     enum_of,
 )
 

@@ -4,8 +4,7 @@ from datetime import date
 from pathlib import Path
 
 from exporter.collectors.dns_statistics import record_type
-from exporter.platform.api.dns import Buckets
-from exporter.platform.wire import bucket_time
+from exporter.platform.api.charts import Buckets, bucket_time
 from tests.golden import assert_golden
 
 MOMENTS = (
