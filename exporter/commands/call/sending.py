@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from exporter.collectors.database import is_single, leads_with_reading
+from exporter.collectors.read_only_sql import is_single, leads_with_reading
 from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining
 from exporter.platform import errors
 from exporter.platform.api import sql_over_http
