@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, finite
-from exporter.collectors.read_only_sql import is_single, leads_with_reading
+from exporter.collectors.read_only_sql import check_reading
 from exporter.label_values import label_value
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample
 from exporter.platform.api import sql_over_http
 from exporter.platform.api.sql_over_http import Cell, Rows
-from exporter.platform.errors import BadAnswer, Forbidden, NotFound, PlatformError, Rejected, StatementError, WrongShape
+from exporter.platform.errors import Forbidden, PlatformError, StatementError, WrongShape
 from exporter.platform.operation import Operation
 from exporter.targets.target import Target
 from exporter.validation.section import Conflict, Section, duplicates
@@ -184,8 +184,10 @@ class QueryCollector(Collector):
         """Execute the query, and convert its rows to samples."""
         one = self._queries[target.id]
         query = one.query
+        statement = one.database, query.sql
         try:
-            await self._refuse_unless_reading(context, one)
+            if statement not in self._confirmed and await check_reading(context.caller, query.sql):
+                self._confirmed.add(statement)
             answer = await sql_over_http.execute(context.caller, [query.sql], query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None
@@ -201,27 +203,6 @@ class QueryCollector(Collector):
             *([family] if family.samples else []),
         )
         return PollResult((Outcome(target, families),), answer.date)
-
-    async def _refuse_unless_reading(self, context: Context, one: DatabaseQuery) -> None:
-        """Check that a query only reads: ask the database; if it does not say, look at the keywords.
-
-        Raises:
-            StatementError: the query may write, or is not a single statement.
-        """
-        sql = one.query.sql
-        if (one.database, sql) in self._confirmed:
-            return
-        if not is_single(sql):
-            raise StatementError("the query must be a single statement")
-        try:
-            only_reads = await sql_over_http.is_readonly(context.caller, sql)
-        except (Rejected, NotFound, StatementError, BadAnswer):
-            # Only `execute` is documented; a database without `describe` may refuse it with any error.
-            only_reads = None
-        if only_reads:
-            self._confirmed.add((one.database, sql))
-        elif only_reads is False or not leads_with_reading(sql):
-            raise StatementError("the query must only read; it is not executed, because it may write")
 
 
 def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:

@@ -2,6 +2,10 @@
 
 import re
 
+from exporter.platform.api import sql_over_http
+from exporter.platform.errors import BadAnswer, NotFound, Rejected, StatementError
+from exporter.platform.operation import Caller
+
 _COMMENTS = re.compile(r"--[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
@@ -24,3 +28,25 @@ def leads_with_reading(sql: str) -> bool:
     """Return whether a statement begins with a keyword that reads, such as SELECT, and contains none that writes."""
     bare = _bare(sql)
     return _READING.match(bare) is not None and _WRITING.search(bare) is None
+
+
+async def check_reading(caller: Caller, sql: str) -> bool:
+    """Check that a statement only reads: ask its database; if that does not say, look at the keywords.
+
+    Returns:
+        Whether the database has confirmed that the statement only reads.
+
+    Raises:
+        StatementError: the statement may write, or is not a single one.
+        PlatformError: there is no usable answer.
+    """
+    if not is_single(sql):
+        raise StatementError("the query must be a single statement")
+    try:
+        only_reads = await sql_over_http.is_readonly(caller, sql)
+    except (Rejected, NotFound, StatementError, BadAnswer):
+        # Only `execute` is documented; a database without `describe` may refuse it with any error.
+        only_reads = None
+    if only_reads is False or not (only_reads or leads_with_reading(sql)):
+        raise StatementError("the query must only read; it is not executed, because it may write")
+    return bool(only_reads)
