@@ -24,10 +24,10 @@ def is_single(sql: str) -> bool:
     return ";" not in _bare(sql).rstrip().rstrip(";")
 
 
-def leads_with_reading(sql: str) -> bool:
-    """Return whether a statement begins with a keyword that reads, such as SELECT, and contains none that writes."""
+def looks_read_only(sql: str) -> bool:
+    """Return whether a text is one statement, begins with a keyword such as SELECT, and has no keyword that writes."""
     bare = _bare(sql)
-    return _READING.match(bare) is not None and _WRITING.search(bare) is None
+    return is_single(sql) and _READING.match(bare) is not None and _WRITING.search(bare) is None
 
 
 async def check_reading(caller: Caller, sql: str) -> bool:
@@ -47,6 +47,6 @@ async def check_reading(caller: Caller, sql: str) -> bool:
     except (Rejected, NotFound, StatementError, BadAnswer):
         # Only `execute` is documented; a database without `describe` may refuse it with any error.
         only_reads = None
-    if only_reads is False or not (only_reads or leads_with_reading(sql)):
+    if only_reads is False or not (only_reads or looks_read_only(sql)):
         raise StatementError("the query must only read; it is not executed, because it may write")
     return bool(only_reads)

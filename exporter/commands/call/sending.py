@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from exporter.collectors.read_only_sql import is_single, leads_with_reading
+from exporter.collectors.read_only_sql import looks_read_only
 from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining
 from exporter.platform import errors
 from exporter.platform.api import sql_over_http
@@ -66,7 +66,7 @@ def call(
     """
     statements: Sequence[str] = values.get("statements", ())
     if statements:
-        request = sql_over_http.execution(statements, writes=not all(map(_reads, statements)))
+        request = sql_over_http.execution(statements, writes=not all(map(looks_read_only, statements)))
     else:
         request = _request(operation, values)
     with complaining(ConfigurationError, UnicodeEncodeError, code=MISUSE):
@@ -93,11 +93,6 @@ def _request(operation: Operation[Any], values: Mapping[str, Any]) -> Request[An
         if (value := values[parameter.name]) is not None:
             places[parameter.place][parameter.name] = value
     return Request(operation, places["path"], places["query"], places["body"] if operation.method != "GET" else None)
-
-
-def _reads(sql: str) -> bool:
-    """Return whether a statement is known to change nothing."""
-    return is_single(sql) and leads_with_reading(sql)
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
