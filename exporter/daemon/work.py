@@ -25,7 +25,7 @@ from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
-from exporter.targets.resource_lists import REMOVALS_LAST
+from exporter.targets.removals import REMOVALS_LAST
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from exporter.targets.resource_lists import REMOVALS_LAST, Facts, KnownResource, KnownResources, Removal, newest
+from exporter.targets.removals import REMOVALS_LAST, Removal, newest
+from exporter.targets.resource_lists import Facts, KnownResource, KnownResources
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, ListKey, Resource, ResourceList, Target, TargetKey

@@ -2,17 +2,15 @@
 
 import json
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from exporter.targets.removals import REMOVALS_LAST, Removal, newest
 from exporter.targets.target import ListKey, Resource, ResourceList, TargetKey
 
 # The version of the JSON: [version, was ever complete, source, removals, [[id, name, parent, facts], ...]].
 _FORM = 3
-REMOVALS_LAST = 7 * 86400.0
-MOST_REMOVALS = 1000
 # What a resource's own answer contains besides its name: label → value.
 Facts = Mapping[str, str]
 
@@ -24,31 +22,6 @@ class KnownResource(NamedTuple):
     name: str
     facts: Facts | None
     parent: str = ""
-
-
-class Removal(NamedTuple):
-    """A resource that left the platform's list.
-
-    Attributes:
-        parent: the shield zone of a rate limit, as its id.
-        at: when the removal was noticed, in unix seconds.
-    """
-
-    key: TargetKey
-    name: str
-    parent: str
-    at: float
-
-
-def newest(removals: Iterable[Removal]) -> list[Removal]:
-    """Return at most `MOST_REMOVALS` of each account, the newest first."""
-    counts: Counter[str] = Counter()
-    found = []
-    for one in sorted(removals, key=lambda one: -one.at):
-        counts[one.key.account] += 1
-        if counts[one.key.account] <= MOST_REMOVALS:
-            found.append(one)
-    return found
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,35 @@
+"""What left the platform lately."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from exporter.targets.target import TargetKey
+
+REMOVALS_LAST = 7 * 86400.0
+MOST_REMOVALS = 1000
+
+
+class Removal(NamedTuple):
+    """A resource that left the platform's list.
+
+    Attributes:
+        parent: the shield zone of a rate limit, as its id.
+        at: when the removal was noticed, in unix seconds.
+    """
+
+    key: TargetKey
+    name: str
+    parent: str
+    at: float
+
+
+def newest(removals: Iterable[Removal]) -> list[Removal]:
+    """Return at most `MOST_REMOVALS` of each account, the newest first."""
+    counts: Counter[str] = Counter()
+    found = []
+    for one in sorted(removals, key=lambda one: -one.at):
+        counts[one.key.account] += 1
+        if counts[one.key.account] <= MOST_REMOVALS:
+            found.append(one)
+    return found
