@@ -248,9 +248,8 @@ class Registry:
 
     def removals(self) -> list[Removal]:
         """Return what left the platform lately, as `newest` does."""
-        since = self._wall() - self._removals_last
         removals = (one for known in self._known.values() for one in known.removals)
-        return newest(one for one in removals if one.at >= since and self._is_reported(one))
+        return newest(filter(self._is_reported, removals), self._wall() - self._removals_last)
 
     def _is_reported(self, removal: Removal) -> bool:
         """Return whether this process would poll a removed target if it still existed."""

@@ -1,4 +1,4 @@
-"""What left the platform lately."""
+"""The removals of targets: what left the lists of the platform, which `resource_lists.py` keeps for a week."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -24,11 +24,12 @@ class Removal(NamedTuple):
     at: float
 
 
-def newest(removals: Iterable[Removal]) -> list[Removal]:
-    """Return at most `MOST_REMOVALS` of each account, the newest first."""
+def newest(removals: Iterable[Removal], since: float) -> list[Removal]:
+    """Return the last removal of each resource, the newest first: those since a time, at most 1,000 of each account."""
+    last = {one.key: one for one in removals if one.at >= since}
     counts: Counter[str] = Counter()
     found = []
-    for one in sorted(removals, key=lambda one: -one.at):
+    for one in sorted(last.values(), key=lambda one: -one.at):
         counts[one.key.account] += 1
         if counts[one.key.account] <= MOST_REMOVALS:
             found.append(one)

@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -71,8 +71,12 @@ class KnownResources:
         before = (self.resources, self.removals, self.source, self.was_ever_complete)
         ended = self.ended_by(found)
         if self.was_ever_complete and self.source == address:
-            gone = [one for own_id, one in self.resources.items() if own_id in ended]
-            self.removals = self._with_removals(gone, now)
+            gone = [
+                Removal(TargetKey.of(*self.list_key, own_id), one.name, one.parent, now)
+                for own_id, one in self.resources.items()
+                if own_id in ended
+            ]
+            self.removals = newest([*self.removals, *gone], now - REMOVALS_LAST)
         listed = {one.id: self._with_known_name(one) for one in found.resources}
         remaining = {own_id: one for own_id, one in self.resources.items() if own_id not in ended}
         missing = frozenset(remaining.keys() - listed.keys())
@@ -94,14 +98,6 @@ class KnownResources:
         if known is None or known == one:
             return known or one
         return one if one.name else replace(one, name=known.name)
-
-    def _with_removals(self, gone: Iterable[Resource], now: float) -> list[Removal]:
-        """Return the recent removals, and those of resources that are gone now."""
-        removals = {one.key: one for one in self.removals}
-        for one in gone:
-            key = TargetKey.of(*self.list_key, one.id)
-            removals[key] = Removal(key, one.name, one.parent, now)
-        return [one for one in newest(removals.values()) if now - one.at < REMOVALS_LAST]
 
     def note(self, own_id: str, facts: Facts) -> None:
         """Record the facts of a resource."""
