@@ -12,33 +12,27 @@ from markupsafe import Markup
 from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
 from exporter.validation.types import format_duration
-from exporter.web.targets import LONGEST_SEARCH
 from exporter.web.url_fields import Json
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_MINUTE = 60.0
-_HOUR = 60 * _MINUTE
-_DAY = 24 * _HOUR
-# Each unit is used from 1.5 of it on, so that two digits are always precise enough.
-_UNITS = ((1.5 * _DAY, _DAY, "d"), (1.5 * _HOUR, _HOUR, "h"), (1.5 * _MINUTE, _MINUTE, "min"))
+_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-# So many seconds and more are written without tenths.
-_BRIEF = 10
 _LONGEST = 300
 _UNSEEN = "\N{REPLACEMENT CHARACTER}"
 _AFTER_A_PART = re.compile(r"(?<=[./:_])(?=[^./:_])")
 
 
 def lapse(seconds: float) -> str:
-    """Write a duration in its largest sensible unit: `4 ms`, `0.8 s`, `12 s`, `3 min`, `2 h`, `5 d`."""
-    for least, unit, symbol in _UNITS:
-        if seconds >= least:
+    """Write a duration in the largest unit of which it has at least 1.5: `4 ms`, `1.2 s`, `80 s`, `3 min`, `2 h`.
+
+    A negative one, of a clock that was set back, is `0 s`.
+    """
+    for unit, symbol in _UNITS:
+        if seconds >= 1.5 * unit:
             return f"{seconds / unit:.0f} {symbol}"
-    if seconds >= _BRIEF or seconds == int(seconds):
-        return f"{seconds:.0f} s"
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+    return f"{seconds * 1000:.0f} ms" if 0 < seconds < 1 else f"{max(0.0, seconds):.2g} s"
 
 
 def compact(number: float) -> str:
@@ -87,7 +81,6 @@ def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> 
 
 _FILTERS = (compact, figure, format_duration, lapse, moment, plain, plural, untrusted)
 _GLOBALS = {
-    "LONGEST_SEARCH": LONGEST_SEARCH,
     "HAS_NONE": Cause.PLATFORM_HAS_NONE.words,
     "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",
     "repository": REPOSITORY,
