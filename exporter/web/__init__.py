@@ -1,7 +1,7 @@
 """The HTTP endpoints of the exporter: metrics, health, reload, status page, JSON API and service discovery.
 
 `server.py` listens, `app.py` routes, `metrics.py` and `headers.py` serve the current generation. `parts.py` holds what
-the other endpoints read. `status.py`, `targets.py` and `target_page.py` make JSON of it, which `api.py` encodes, the
+the other endpoints read. `status.py`, `targets.py`, `target_page.py` and `absences.py` make JSON of it, which the
 templates in `page/` show, and probes are answered with. `http_sd.py` is Prometheus' service discovery,
 `url_fields.py` reads queries, `auth/` holds TLS and basic auth.
 

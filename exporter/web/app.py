@@ -1,5 +1,6 @@
 """Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
+import json
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.protocol import ReadyAnswer
-from exporter.web.api import encode, explain, readable
+from exporter.web.absences import explain
 from exporter.web.headers import with_headers
 from exporter.web.http_sd import INCOMPLETE, discover
 from exporter.web.metrics import MetricsEndpoint
@@ -134,11 +135,17 @@ class _Endpoints:
         return Response(self._static[name], media_type=_STATIC[name])
 
     def _page(self, template: str, values: Json) -> Response:
-        return HTMLResponse(render(template, readable({"version": self._parts().version, **values})))
+        return HTMLResponse(_encode(render(template, {"version": self._parts().version, **values})))
 
 
 def _json(value: object) -> Response:
-    return Response(encode(value), media_type="application/json")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(_encode(f"{text}\n"), media_type="application/json")
+
+
+def _encode(text: str) -> bytes:
+    """Encode an answer in UTF-8; half of a surrogate pair, which has no encoding, becomes a question mark."""
+    return text.encode("utf-8", "replace")
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:

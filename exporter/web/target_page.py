@@ -10,7 +10,7 @@ from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.store import HEALTH
 from exporter.label_values import label_value
 from exporter.targets.target import TargetKey
-from exporter.web.api import absences
+from exporter.web.absences import absences
 from exporter.web.metrics import MetricsEndpoint
 from exporter.web.parts import Parts
 from exporter.web.targets import all_targets, target_values

@@ -1,37 +1,16 @@
-"""`/api/v1/`: the content of the pages as JSON."""
+"""Which families have no series, and why, as JSON: for `/api/v1/explain`, its page and the page of a target."""
 
-import json
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-from exporter.label_values import label_value
 from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
 # An absence names as many of its targets; `number` counts all.
 MOST_TARGETS = 20
-
-
-def readable(value: Any) -> Any:  # noqa: ANN401 - the values of JSON
-    """Return JSON whose texts are as in labels of metrics, so that all programs and browsers can read them."""
-    match value:
-        case str():
-            return label_value(value)
-        case Mapping():
-            return {name: readable(own) for name, own in value.items()}
-        case list() | tuple():
-            return list(map(readable, value))
-        case _:
-            return value
-
-
-def encode(value: object) -> str:
-    """Encode a value as JSON in ASCII."""
-    return json.dumps(readable(value), separators=(",", ":"), allow_nan=False) + "\n"
 
 
 async def explain(parts: Parts, query: QueryParams) -> Json:
