@@ -96,8 +96,7 @@ class _Endpoints:
 
     async def target(self, request: Request) -> Response:
         """`/target/{kind}/{id}`; the id may contain slashes."""
-        kind, target_id = request.path_params["kind"], request.path_params["id"]
-        values = await target_page(self._parts(), kind, target_id, request.query_params)
+        values = await target_page(self._parts(), request.path_params["target"], request.query_params)
         # As many segments as the browser has seen, which may be behind a proxy.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
         return self._page("target.html", {"root": "../" * (path.count(b"/") - 1), **values})
@@ -163,7 +162,7 @@ def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str 
         Route("/-/ready", endpoints.ready),
         Route("/-/reload", endpoints.reload, methods=["POST"]),
         Route("/api/v1/{name}", endpoints.json),
-        Route("/target/{kind}/{id:path}", endpoints.target),
+        Route("/target/{target:path}", endpoints.target),
         Route("/explain", endpoints.explanation),
         Route("/sd/{kind}", endpoints.discovery),
         Route("/static/{name}", endpoints.static),

@@ -8,7 +8,6 @@ from starlette.exceptions import HTTPException
 
 from exporter.exposition.exposition import Filter, Format
 from exporter.exposition.store import HEALTH
-from exporter.label_values import label_value
 from exporter.targets.target import TargetKey
 from exporter.web.absences import absences
 from exporter.web.metrics import MetricsEndpoint
@@ -30,51 +29,52 @@ _DASHBOARDS = {
 }
 
 
-async def target_page(parts: Parts, kind: str, target_id: str, query: QueryParams) -> Json:
-    """Return what the page of a target shows.
+async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
+    """Return what the page of a target shows; `label` is its kind and id, such as `dns_zone/102`.
 
     Raises:
-        HTTPException: there is no such kind or target (404), a parameter is unknown, or several accounts have the
-            target and none is given (400).
+        HTTPException: there is no such target (404), a parameter is unknown, or several accounts have the target and
+            none is given (400).
     """
-    label = f"{kind}/{target_id}"
     asked = read_fields(query, {"account": None})["account"]
-    named = sorted((one for one in all_targets(parts) if one.target.key.label == label), key=lambda one: one.key)
-    known = {one.target.client_name: (one.target.key, one.target.name) for one in named}
-    gone = {one.key.account: one for one in parts.registry.removals() if one.key.label == label}
-    known |= {account: (one.key, one.name) for account, one in gone.items()}
-    chosen = [account for account in known if not asked or account in asked]
+    polled = [one for one in all_targets(parts) if one.target.key.label == label]
+    removed = {one.key.account: one for one in parts.registry.removals() if one.key.label == label}
+    known = {one.target.client_name: (one.target.key, one.target.name) for one in polled}
+    known |= {account: (one.key, one.name) for account, one in removed.items()}
+    chosen = sorted(account for account in known if not asked or account in asked)
     if not chosen:
         kinds = sorted({kind for collector in parts.explainer.collectors() for kind in collector.kinds})
-        why = "there is no such kind"
-        if kind in kinds:
-            why = parts.process().spare or parts.explainer.presence(label)
+        why = parts.process().spare or parts.explainer.presence(label)
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
-        raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(known)}")
-    account = chosen[0]
+        raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(chosen)}")
+    (account,) = chosen
     key, name = known[account]
-    shown = label_value(key.account)
-    exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
-    explained = await absences(parts, (), [key.label])
-    grafana = parts.process().dashboard_url
+    results = sorted((one for one in polled if one.target.key == key), key=lambda one: one.collector)
+    explained, grafana = await absences(parts, (), [label]), parts.process().dashboard_url
     return {
         "now": parts.clocks.wall(),
         "account": account,
-        "target": key.label,
+        "target": label,
         "id": key.id,
         "name": name,
-        "removed": gone[account].at if account in gone else None,
-        "results": [target_values(parts, one) for one in named if one.target.key == key],
-        "values": [
-            {"name": sample.name, "help": family.documentation, "labels": sample.labels, "value": sample.value}
-            for family in text_string_to_metric_families(exposed.decode())
-            for sample in family.samples
-            if family.name not in _HEALTH and sample.labels.get("account", shown) == shown
-        ],
+        "removed": removed[account].at if account in removed else None,
+        "results": [target_values(parts, one) for one in results],
+        "values": await _present_values(parts, key),
         "absences": [one for one in explained["absences"] if one["account"] == account],
         "dashboard": _dashboard(grafana, key) if grafana else "",
     }
+
+
+async def _present_values(parts: Parts, key: TargetKey) -> list[Json]:
+    """Return the samples of a target's families, as they are served now, without those of its health."""
+    exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
+    return [
+        {"name": sample.name, "help": family.documentation, "labels": sample.labels, "value": sample.value}
+        for family in text_string_to_metric_families(exposed.decode())
+        for sample in family.samples
+        if family.name not in _HEALTH and sample.labels.get("account", key.account) == key.account
+    ]
 
 
 def _dashboard(grafana: str, key: TargetKey) -> str:

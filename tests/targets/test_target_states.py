@@ -32,11 +32,13 @@ async def test_a_removed_target_is_named_until_it_is_back_excluded_or_long_ago(t
             assert [await gone(running) for _ in range(3)] == [set(), {"102"}, {"102"}]
             assert (await running.samples(REMOVED, "account")).keys() == {"main"}
             assert (await running.samples(REMOVED, "name")).keys() == {names[102]}
-            pages = {number: await running.client.get(f"/target/dns_zone/{number}") for number in (101, 102, 999)}
-            assert {number: page.status_code for number, page in pages.items()} == {101: 200, 102: 200, 999: 404}
-            assert "left the platform" in pages[102].text
-            assert "edge_dns_window_queries" in pages[101].text.replace("<wbr>", "")
-            assert "the kinds are: access_list, account, " in pages[999].text
+            statuses = {"/101": 200, "/102": 200, "/999": 404, "/": 404, "": 404}
+            pages = {path: await running.client.get(f"/target/dns_zone{path}") for path in statuses}
+            assert {path: page.status_code for path, page in pages.items()} == statuses
+            assert "left the platform" in pages["/102"].text
+            assert "edge_dns_window_queries" in pages["/101"].text.replace("<wbr>", "")
+            for path in ("/999", "/", ""):
+                assert "the kinds are: access_list, account, " in pages[path].text
         # What leaves while no exporter runs is seen by the first lists of the next run.
         dns.remove_zone(103)
         async with sandboxed.daemon() as running:
