@@ -108,7 +108,7 @@ async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right
         await until(lambda: credential.problem != "")
         await settled(daemon.work)
         answer = await client.get("/-/ready")
-        assert (answer.status_code, answer.text) == (503, "not ready: the key of account main is not accepted\n")
+        assert (answer.status_code, answer.text) == (503, "not ready: the credential of main is not accepted\n")
         assert (await client.get("/-/healthy")).status_code == 200
         assert 'edge_up{account="main"} 0.0' in (await client.get("/metrics")).text
         absences = (await client.get("/api/v1/explain?family=edge_dns_queries_total")).json()["absences"]

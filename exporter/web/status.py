@@ -4,13 +4,12 @@ Times are unix seconds, durations are seconds, rates are requests a second, targ
 and an unknown value is null.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from exporter.exposition.store import Status
-from exporter.targets.target import DATABASE_PREFIX
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import FAILING, STATES, UP, all_targets, state_of
+from exporter.web.targets import FAILING, UP, all_targets, count_states, state_of
 from exporter.web.url_fields import Json
 
 SLOWEST_TICK = 30.0
@@ -22,11 +21,10 @@ SHORTEST_STALL = 30.0
 def status_of(parts: Parts) -> Json:
     """Return the state of the whole exporter."""
     process, shard, statuses = parts.process(), parts.registry.shard, list(all_targets(parts))
-    # Account or collector → how many of its targets are in each state.
-    accounts, collectors = defaultdict[str, Counter[str]](Counter), defaultdict[str, Counter[str]](Counter)
+    accounts, collectors = defaultdict[str, list[Status]](list), defaultdict[str, list[Status]](list)
     for one in statuses:
-        accounts[one.target.client_name][state_of(one)] += 1
-        collectors[one.collector][state_of(one)] += 1
+        accounts[one.target.client_name].append(one)
+        collectors[one.collector].append(one)
     failures = _failures(statuses)
     return {
         "version": parts.version,
@@ -39,7 +37,7 @@ def status_of(parts: Parts) -> Json:
         "config_loaded": process.config_loaded,
         "config_faults": process.config_faults,
         "ledger": {"fault": parts.ledger.fault, "set_aside": process.set_aside},
-        "targets": {state: sum(states[state] for states in accounts.values()) for state in STATES},
+        "targets": count_states(statuses),
         "accounts": [_account(parts, process, name, accounts[name], failures) for name in parts.schedule.accounts],
         "collectors": [_collector(parts, name, collectors[name]) for name in parts.schedule.plans],
         "failures": failures,
@@ -71,17 +69,15 @@ def health(parts: Parts) -> Json:
 
 def _ailment(parts: Parts, process: Process) -> str:
     """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
-    if parts.clocks.monotonic() - parts.schedule.last_tick >= SLOWEST_TICK:
-        return "the scheduler has stalled"
-    if not parts.ledger.is_alive():
-        return "the ledger has stalled"
-    if not parts.renderer.is_alive():
-        return "the exposition has stalled"
     now = parts.clocks.monotonic()
+    works = {
+        "the scheduler": now - parts.schedule.last_tick < SLOWEST_TICK,
+        "the ledger": parts.ledger.is_alive(),
+        "the exposition": parts.renderer.is_alive(),
+    }
     for name, one in process.rounds.items():
-        if now - one.ended >= max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL):
-            return f"the task {name} has stalled"
-    return ""
+        works[f"the task {name}"] = now - one.ended < max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL)
+    return next((f"{name} has stalled" for name, is_working in works.items() if not is_working), "")
 
 
 def _waits_for(parts: Parts, process: Process) -> str:
@@ -94,28 +90,19 @@ def _waits_for(parts: Parts, process: Process) -> str:
         return ""
     missing = process.unproven if parts.schedule.all_discovered() else "discovery has not ended"
     if missing:
-        return _refusal(parts, process.account_up) or missing
+        return _refusal(parts, process) or missing
     reason = parts.ledger.why_no_counters()
     return f"no counter is served: {reason}" if reason else ""
 
 
-def _refusal(parts: Parts, known: Collection[str]) -> str:
+def _refusal(parts: Parts, process: Process) -> str:
     """Return the credentials that are refused, or could not be read or sent, in words; empty if none.
 
-    `known` are the accounts; where there are none, readiness waits for databases.
+    Readiness waits for those of accounts; if there is no account, for those of databases.
     """
-    problems = {
-        name: account.client.credential.problem
-        for name, account in parts.schedule.accounts.items()
-        if name in known or not known
-    }
-    return ", ".join(f"the {_credential_of(name)} {problem}" for name, problem in problems.items() if problem)
-
-
-def _credential_of(account: str) -> str:
-    if account.startswith(DATABASE_PREFIX):
-        return f"token of database {account.removeprefix(DATABASE_PREFIX)}"
-    return f"key of account {account}"
+    known = parts.schedule.accounts
+    problems = {name: known[name].client.credential.problem for name in process.account_up or known}
+    return ", ".join(f"the credential of {name} {problem}" for name, problem in problems.items() if problem)
 
 
 def _failures(statuses: Iterable[Status]) -> list[Json]:
@@ -140,9 +127,9 @@ def _failures(statuses: Iterable[Status]) -> list[Json]:
     ]
 
 
-def _account(parts: Parts, process: Process, name: str, states: Counter[str], failures: list[Json]) -> Json:
+def _account(parts: Parts, process: Process, name: str, own: Sequence[Status], failures: Iterable[Json]) -> Json:
     """Return an account or a database; `demand` and `budget` are requests a second."""
-    account = parts.schedule.accounts[name]
+    account, states = parts.schedule.accounts[name], count_states(own)
     # A database's last answer is not kept; it is up if one of its targets is up.
     is_up = process.account_up.get(name, states[UP] > 0)
     return {
@@ -152,21 +139,21 @@ def _account(parts: Parts, process: Process, name: str, states: Counter[str], fa
         "demand": account.pace.demand,
         "budget": account.pace.rate,
         "paused": account.client.rate_limiter.paused_for(),
-        "targets": states.total(),
+        "targets": len(own),
         "failing": states[FAILING],
         "clock_offset": parts.ledger.platform_time(name).offset,
     }
 
 
-def _collector(parts: Parts, name: str, states: Counter[str]) -> Json:
+def _collector(parts: Parts, name: str, own: Sequence[Status]) -> Json:
     """Return a collector; `next_run` is the time until its next target is due."""
     schedule = parts.schedule
     return {
         "collector": name,
         "interval": schedule.plans[name].interval,
         "effective_interval": schedule.slowest(name),
-        "targets": states.total(),
-        "failing": states[FAILING],
+        "targets": len(own),
+        "failing": count_states(own)[FAILING],
         "next_run": max(0.0, schedule.next_due(name) - parts.clocks.monotonic()),
         "last_duration": schedule.durations.get(name),
     }

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from heapq import nsmallest
 
 from starlette.datastructures import QueryParams
@@ -25,6 +25,12 @@ def state_of(status: Status) -> str:
     if not status.polled:
         return PENDING
     return UP if status.up else FAILING
+
+
+def count_states(statuses: Iterable[Status]) -> dict[str, int]:
+    """Return how many targets are in each state."""
+    counts = Counter(map(state_of, statuses))
+    return {state: counts[state] for state in STATES}
 
 
 def all_targets(parts: Parts) -> Iterator[Status]:
@@ -60,12 +66,11 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
     found = [one for one in matching if state_of(one) in wanted]
     # The rows up to the end of the page; a sort of all targets would take long.
     rows = nsmallest(offset + limit, found, key=lambda one: (STATES.index(state_of(one)), one.key))
-    states = Counter(map(state_of, matching))
     return {
         "query": asked,
         "total": len(known),
         "matched": len(found),
-        "states": {state: states[state] for state in STATES},
+        "states": count_states(matching),
         "offset": offset,
         "limit": limit,
         "targets": [target_values(parts, one) for one in rows[offset:]],

@@ -37,11 +37,11 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
         accounts = setup.schedule.accounts
         accounts["second"].client.credential.refuse("wrong")
         setup.fail(zone(1, account="second"), reason="unauthorized")
-        assert health(setup.parts())["waits_for"] == "the key of account second is not accepted"
+        assert health(setup.parts())["waits_for"] == "the credential of second is not accepted"
         accounts["main"].client.credential.problem = "cannot be used"
         setup.fail(zone(1), reason="credential")
         assert health(setup.parts())["waits_for"] == (
-            "the key of account main cannot be used, the key of account second is not accepted"
+            "the credential of main cannot be used, the credential of second is not accepted"
         )
         reasons = [(one["account"], one["reason"]) for one in setup.status()["accounts"]]
         assert reasons == [("main", ""), ("second", "unauthorized")], "the first one is up, and fails for one target"
@@ -54,7 +54,7 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
         setup.schedule.accounts["database:orders"].client.credential.refuse("wrong")
         assert health(setup.parts())["waits_for"] == UNPROVEN
         del setup.up["main"]
-        assert health(setup.parts())["waits_for"] == "the token of database orders is not accepted"
+        assert health(setup.parts())["waits_for"] == "the credential of database:orders is not accepted"
 
 
 async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
