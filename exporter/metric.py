@@ -110,8 +110,8 @@ class Metric(Generic[T_contra]):
 
     @property
     def kind(self) -> Kind:
-        """`counter` for metrics that the ledger counts, `gauge` for all others."""
-        return Kind.COUNTER if self.counted is not None and self.declared else Kind.GAUGE
+        """`counter` for a name with the suffix of counters, `gauge` for all others."""
+        return Kind.COUNTER if self.name.endswith("_total") else Kind.GAUGE
 
     @property
     def unit(self) -> str:

@@ -10,11 +10,14 @@ from typing import ClassVar
 from exporter.platform.http.mask import without_secrets
 
 MESSAGE_LIMIT = 300
+# A message may contain many blanks, which become one.
+_LONGEST_READ = 4 * MESSAGE_LIMIT
 
 
 def one_line(text: str) -> str:
     """Convert the platform's message to a line of at most 300 characters, without control characters."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text[: MESSAGE_LIMIT * 4]).split())
+    readable = "".join(char if char.isprintable() else " " for char in text[:_LONGEST_READ])
+    line = " ".join(readable.split())
     return line if len(line) <= MESSAGE_LIMIT else line[: MESSAGE_LIMIT - 1] + "…"
 
 
@@ -32,9 +35,8 @@ class PlatformError(Exception):
     reason: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False
 
-    def __init_subclass__(cls, *, reason: str, retryable: bool | None = None) -> None:
+    def __init_subclass__(cls, *, reason: str) -> None:
         cls.reason = reason
-        cls.retryable = cls.retryable if retryable is None else retryable
 
     def __init__(
         self,
@@ -50,14 +52,16 @@ class PlatformError(Exception):
         self.retry_after = retry_after
 
     def redact(self, secrets: Iterable[str]) -> None:
-        """Mask secrets in the error's texts; those that are short or that JSON escapes are not masked in the answer."""
+        """Mask secrets in the error's texts: in the body of an answer, secrets that are short or escaped stay."""
         known = tuple(secrets)
-        self.args = tuple(without_secrets(str(part), known) for part in self.args)
+        self.args = (without_secrets(str(self), known),)
         self.error_key = without_secrets(self.error_key, known)
 
 
-class TransportError(PlatformError, reason="transport", retryable=True):
+class TransportError(PlatformError, reason="transport"):
     """The request did not reach the platform, or the answer was not received completely."""
+
+    retryable = True
 
 
 class NameFault(TransportError, reason="name"):
@@ -76,8 +80,10 @@ class NotHttp(TransportError, reason="not_http"):
     """The answer is not HTTP."""
 
 
-class TlsFault(TransportError, reason="tls", retryable=False):
+class TlsFault(TransportError, reason="tls"):
     """The handshake failed, or the certificate is not trusted."""
+
+    retryable = False
 
 
 class ProxyFault(TransportError, reason="proxy"):
@@ -112,16 +118,22 @@ class Rejected(StatusError, reason="rejected"):
     """400, 409, 422 or another 4xx: the platform rejects the request."""
 
 
-class RequestTimeout(StatusError, reason="request_timeout", retryable=True):
+class RequestTimeout(StatusError, reason="request_timeout"):
     """408: the platform did not receive the whole request in time."""
 
+    retryable = True
 
-class RateLimited(StatusError, reason="rate_limited", retryable=True):
+
+class RateLimited(StatusError, reason="rate_limited"):
     """429: too many requests."""
 
+    retryable = True
 
-class ServerError(StatusError, reason="server_error", retryable=True):
+
+class ServerError(StatusError, reason="server_error"):
     """5xx: the platform failed."""
+
+    retryable = True
 
 
 class Redirected(StatusError, reason="redirect"):
@@ -167,6 +179,7 @@ _BY_STATUS: dict[int, type[StatusError]] = {
     408: RequestTimeout,
     429: RateLimited,
 }
+_BY_HUNDRED: dict[int, type[StatusError]] = {3: Redirected, 4: Rejected}
 _UNAVAILABLE = 503
 
 
@@ -177,7 +190,6 @@ def asks_to_wait(error: PlatformError) -> bool:
     return isinstance(error, RateLimited) or error.status == _UNAVAILABLE
 
 
-def error_for_status(status: int) -> type[StatusError]:
-    """Return the class of error for an HTTP status."""
-    by_hundred = {3: Redirected, 4: Rejected}.get(status // 100, ServerError)
-    return _BY_STATUS.get(status, by_hundred)
+def class_for_status(status: int) -> type[StatusError]:
+    """Return the class of error for an HTTP status that is not a success."""
+    return _BY_STATUS.get(status) or _BY_HUNDRED.get(status // 100, ServerError)

@@ -136,7 +136,7 @@ class Client:
             self._report_failure(name, status or error.status, seconds, error)
             raise
         self.observer.attempted(name, str(status), seconds, None)
-        self.rate_limiter.answered(name)
+        self.rate_limiter.recover(name)
         return answer
 
     def _report_failure(self, operation: str, status: int, seconds: float, error: PlatformError) -> None:
@@ -145,10 +145,10 @@ class Client:
         reason = None if isinstance(error, errors.NotAvailable) else error.reason
         self.observer.attempted(operation, str(status) if status else "none", seconds, reason)
         if errors.asks_to_wait(error):
-            self.rate_limiter.limited(operation, error.retry_after)
+            self.rate_limiter.pause(operation, error.retry_after)
         elif not isinstance(error, errors.TransportError | errors.ServerError):
             # Any other answer, even a refusal, shows that the operation is not limited.
-            self.rate_limiter.answered(operation)
+            self.rate_limiter.recover(operation)
 
     async def _send(self, call: "ReadyCall[T]", time_limit: float) -> tuple[httpx.Response, bytes]:
         """Send a request, and return the response and its body; raises PlatformError if there is no complete answer."""
@@ -272,7 +272,9 @@ class PollCalls:
     async def _attempt(self, call: ReadyCall[T], attempt: int) -> Answer[T]:
         """Wait for the budget, and send a call once; record whether the platform accepts the key."""
         client = self.client
-        client.observer.throttled(await client.rate_limiter.acquire(call.operation.name, LONGEST_WAIT))
+        began = client.clocks.monotonic()
+        await client.rate_limiter.acquire(call.operation.name, LONGEST_WAIT)
+        client.observer.throttled(client.clocks.monotonic() - began)
         try:
             answer = await client.attempt(call, self._time_limit(attempt))
         except PlatformError as error:

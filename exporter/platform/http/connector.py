@@ -7,6 +7,7 @@ import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
+from functools import partial
 from importlib import import_module
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
@@ -44,16 +45,18 @@ def connector(
     Raises:
         ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
     """
-    through = proxy_of(base_url)
+    return partial(_connect, max_in_flight, connect_seconds, names, proxy_of(base_url))
 
-    async def connect() -> httpx.AsyncBaseTransport:
-        # Importing aiohttp takes 0.1 s; on an executor, so that the daemon can answer scrapes meanwhile.
-        await blocking(names, import_module, "exporter.platform.http.transport")
-        from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
-        return AiohttpTransport(max_in_flight, connect_seconds, names, through)
+async def _connect(
+    max_in_flight: int, connect_seconds: float, names: Executor, proxy: httpx.Proxy | None
+) -> httpx.AsyncBaseTransport:
+    """Create a transport with the arguments of `AiohttpTransport`."""
+    # Importing aiohttp takes 0.1 s; on an executor, so that the daemon can answer scrapes meanwhile.
+    await blocking(names, import_module, "exporter.platform.http.transport")
+    from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
-    return connect
+    return AiohttpTransport(max_in_flight, connect_seconds, names, proxy)
 
 
 def proxy_of(base_url: str) -> httpx.Proxy | None:
@@ -80,7 +83,8 @@ def environment_proxy(base_url: str) -> tuple[str, str]:
     """Return the URL of the proxy for an address, and the environment variable that sets it; empty without a proxy."""
     parts, environment = urlsplit(base_url), getproxies_environment()
     scheme = parts.scheme if environment.get(parts.scheme) else "all"
-    address, port = environment.get(scheme, ""), parts.port or DEFAULT_PORTS[parts.scheme]
+    address = environment.get(scheme, "")
+    port = parts.port or DEFAULT_PORTS[parts.scheme]
     if not address or is_direct(parts.hostname or "", port, environment.get("no", "")):
         return "", ""
     return address, f"{scheme}_proxy".upper()

@@ -11,8 +11,8 @@ class Credential:
     Args:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
         read: returns the key or token; called for each request, so that a rotated one is used at once.
-        look: begins to find out whether the key was rotated, if that may take time.
-        refresh: finds it out; awaited before `read`.
+        look: starts to find out whether the key was rotated, without waiting for the result.
+        refresh: finds it out, and waits for the result; awaited before `read`.
 
     Attributes:
         problem: why the last use of the key or token failed, as the end of a sentence; empty if it did not.
@@ -60,7 +60,7 @@ class Credential:
         self._failed, self.problem = secret, "is not accepted"
 
     def accept(self) -> None:
-        """Record that the platform accepted the key or token, or that another one has taken its place."""
+        """Record that the platform accepted the key or token, or that it is replaced by one that was not tried yet."""
         self.problem = ""
 
     def is_replaced(self) -> bool:

@@ -1,8 +1,7 @@
 """Masks secrets by their values or by the names of their fields, and finds addresses whose password could be shown."""
 
+import re
 from collections.abc import Callable, Iterable
-from re import DOTALL, IGNORECASE
-from re import compile as regex
 from typing import Any
 
 # The text that replaces a secret.
@@ -10,11 +9,12 @@ MASK = "***"
 # Secrets with fewer characters are not masked in answers, because they may be equal to a word of an answer.
 SHORTEST = 12
 # An '@' after one of these characters: parsers of addresses disagree on whether the password ends there.
-_AMBIGUOUS = regex(r"[/?#@].*@", DOTALL)
-_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_AMBIGUOUS = re.compile(r"[/?#@].*@", re.DOTALL)
+# A word of a name such as `likeThis`, `LikeThis` or `like_this`.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
-_SECRET_PART = regex(
-    r"password|secret|token|credential|(api|access|private|auth|signing)[_-]?key|authorization", IGNORECASE
+_SECRET_PART = re.compile(
+    r"password|secret|token|credential|(api|access|private|auth|signing)[_-]?key|authorization", re.IGNORECASE
 )
 
 
@@ -40,9 +40,8 @@ def is_ambiguous(address: str) -> bool:
 
 def is_secret_name(name: str) -> bool:
     """Return whether a field of this name may hold a secret, such as a key, a password or a token."""
-    return _SECRET_PART.search(name) is not None or any(
-        word.lower() in _SECRET_WORDS for word in _WORD.findall(name.replace("_", " "))
-    )
+    has_secret_word = any(word.lower() in _SECRET_WORDS for word in _WORD.findall(name))
+    return has_secret_word or _SECRET_PART.search(name) is not None
 
 
 def mask_secrets(
@@ -53,8 +52,9 @@ def mask_secrets(
     Args:
         data: any JSON.
         is_secret: returns whether a field of this name holds a secret.
-        clean: returns what replaces any other text.
+        clean: returns what replaces any other text; by default, the text itself.
     """
+    # Objects and arrays to examine, and whether all of their texts are secret because they are in a secret's field.
     pending: list[tuple[Any, bool]] = [(data, False)] if isinstance(data, dict | list) else []
     while pending:
         holder, is_within_secret = pending.pop()

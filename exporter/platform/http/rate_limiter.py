@@ -7,7 +7,6 @@ and each further one twice as long, up to a minute.
 """
 
 import asyncio
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,7 +28,7 @@ RECOVERY_PER_ANSWER = 0.02
 
 @dataclass(slots=True)
 class _Pause:
-    """The pause of an operation: its end, on the monotonic clock, and its length in seconds if that was guessed."""
+    """The pause of an operation: its end, on the monotonic clock, and the last guess of its length in seconds."""
 
     until: float = 0.0
     guess: float = 0.0
@@ -70,11 +69,11 @@ class RateLimiter:
         """Return the seconds until all of these operations may be called; 0 if neither they nor the account pause."""
         if not self._pauses:
             return 0.0
-        ends = (self._pauses[name].until for name in operations if name in self._pauses)
-        return max(0.0, max((self._paused_until, *ends)) - self._clock())
+        ends = [self._pauses[name].until for name in operations if name in self._pauses]
+        return max(0.0, max([self._paused_until, *ends]) - self._clock())
 
-    async def acquire(self, operation: str, longest: float = math.inf) -> float:
-        """Wait until an operation may be called, and return how many seconds that took. Call `release` after the call.
+    async def acquire(self, operation: str, longest: float) -> None:
+        """Wait until an operation may be called. The caller then calls `release` after the call.
 
         Args:
             operation: the operation's name.
@@ -83,7 +82,6 @@ class RateLimiter:
         Raises:
             RateLimited: the pause takes longer; `retry_after` is the rest of it, in seconds.
         """
-        began = self._clock()
         while True:
             await self._wait_for_pause(operation, longest)
             await self._in_flight.acquire()
@@ -93,7 +91,7 @@ class RateLimiter:
                 self._in_flight.release()
                 raise
             if not self.paused_for(operation):
-                return self._clock() - began
+                return
             # It was paused while the call waited for its turn.
             self._in_flight.release()
 
@@ -123,20 +121,22 @@ class RateLimiter:
         """End a call, after a success or a failure."""
         self._in_flight.release()
 
-    def answered(self, operation: str) -> None:
+    def recover(self, operation: str) -> None:
         """Raise the rate again, and forget a pause that has ended, after an answer that does not ask to wait."""
         self._factor = min(1.0, self._factor + RECOVERY_PER_ANSWER)
         if self._pauses and operation in self._pauses and not self.paused_for(operation):
             del self._pauses[operation]
 
-    def limited(self, operation: str, wait: float | None) -> None:
+    def pause(self, operation: str, wait: float | None) -> None:
         """Pause an operation whose answer asks to wait.
 
         Args:
             operation: the operation's name.
             wait: the seconds of its `Retry-After`; None without one. 0 has the same effect as None.
         """
-        now, pause = self._clock(), self._pauses.setdefault(operation, _Pause())
+        now = self._clock()
+        pause = self._pauses.setdefault(operation, _Pause())
+        # Several calls may have been in flight; only the first of their answers halves the rate and begins a pause.
         if pause.until <= now:
             self._factor = max(LOWEST_FACTOR, self._factor / 2)
             pause.guess = min(LONGEST_GUESS, max(FIRST_GUESS, pause.guess * 2))
@@ -144,5 +144,6 @@ class RateLimiter:
         if wait:
             pause.until = max(pause.until, now + min(LONGEST_PAUSE, wait))
         ends = [other.until for other in self._pauses.values() if other.until > now]
-        if len(ends) > 1:
+        is_account_limited = len(ends) > 1
+        if is_account_limited:
             self._paused_until = max(ends)

@@ -12,7 +12,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from exporter.platform import errors
-from exporter.platform.errors import PlatformError, error_for_status, one_line
+from exporter.platform.errors import PlatformError, class_for_status, one_line
 from exporter.platform.http.mask import body_without_secrets
 from exporter.platform.operation import Operation
 from exporter.platform.wire import Envelope, Wire, describe, validated
@@ -182,7 +182,7 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> Platform
     """Return the error for an HTTP status that is a failure, with the message in the body."""
     failure = failure_in(raw)
     said = f": {failure.message}" if failure.message else ""
-    return _class_by_key(error_for_status(status), failure.key)(
+    return _class_by_key(class_for_status(status), failure.key)(
         f"the platform answered {status}{said}",
         status=status,
         error_key=failure.key,
@@ -272,5 +272,5 @@ def _reported_error(failure: Failure, status: int) -> PlatformError:
     is_status_alone = not failure.key and not failure.message and failure.status not in (0, 404)
     kind: type[PlatformError] = errors.EnvelopeError
     if failure.status in (401, 403, 429, 503) or is_status_alone:
-        kind = error_for_status(failure.status)
+        kind = class_for_status(failure.status)
     return _class_by_key(kind, failure.key)(words, status=failure.status or status, error_key=failure.key)

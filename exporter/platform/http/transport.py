@@ -75,7 +75,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request, and return the answer before its body is read; redirects are not followed."""
         address = request.extensions[ADDRESS]
-        # The parameters in the address are percent-encoded already.
+        # The parameters in the address are percent-encoded already; other characters of the configuration may not be.
         url = URL(address, encoded=address.isascii() and address.isprintable())
         # aiohttp adds the `Host` header.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}

@@ -42,7 +42,7 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request(took: float
 
     async with answered(slowly, useful=math.inf, rate=0.5) as (kit, _):
         # The budget's one call goes to another poll, and this one waits two seconds for its turn.
-        await kit.client.rate_limiter.acquire("another")
+        await kit.client.rate_limiter.acquire("another", 0.0)
         kit.client.rate_limiter.release()
         answer = await dns.statistics(kit.calls, 102)
     assert (kit.heard.waited[0], answer.seconds) == (2.0, counted)

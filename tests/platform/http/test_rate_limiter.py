@@ -69,8 +69,10 @@ class LimitedCalls:
 
     async def _acquire(self, call: str, longest: float) -> None:
         try:
-            if waited := await self.rate_limiter.acquire(call.partition(":")[0], longest):
-                self.waited.append(waited)
+            began = self.time.now
+            await self.rate_limiter.acquire(call.partition(":")[0], longest)
+            if self.time.now > began:
+                self.waited.append(self.time.now - began)
         except RateLimited as paused:
             self.refused.append((call, round(paused.retry_after or 0, 6)))
             return
@@ -92,10 +94,10 @@ class LimitedCalls:
                 case (("answer" | "lose"), _):
                     for call in calls:
                         if word == "answer":
-                            limiter.answered(call.partition(":")[0])
+                            limiter.recover(call.partition(":")[0])
                         limiter.release()
                 case "limit", [call, *wait]:
-                    limiter.limited(call.partition(":")[0], float(wait[0]) if wait else None)
+                    limiter.pause(call.partition(":")[0], float(wait[0]) if wait else None)
                     limiter.release()
                 case "cancel", [call]:
                     await settle()

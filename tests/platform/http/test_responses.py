@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exporter.platform.api import containers, dns, scripting, shield
 from exporter.platform.api.operations import OPERATIONS
-from exporter.platform.errors import PlatformError, error_for_status
+from exporter.platform.errors import PlatformError, class_for_status
 from exporter.platform.http.responses import failure_in, payload, status_error
 from exporter.platform.operation import Operation
 from tests.golden import assert_golden
@@ -111,7 +111,7 @@ def test_each_documented_failure_is_understood() -> None:
             told = f"{type(error).__name__} of {error.status}, {error.error_key!r}: {error}"
             lines.append(f"{operation.name}, {words}: {told}")
     lines += [f"{words}: {failure_in(bytes_of(body))}" for words, body in FAILURES.items()]
-    lines += [f"{status}: {error_for_status(status).__name__}" for status in STATUSES]
+    lines += [f"{status}: {class_for_status(status).__name__}" for status in STATUSES]
     for status, key in product((400, 403, 404, 500), ("invalid_plan_type.waf", "not_found.rule")):
         error = status_error(status, bytes_of({"errorKey": key}), None)
         lines.append(f"{status} with {key}: {type(error).__name__}")

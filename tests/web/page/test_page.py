@@ -264,7 +264,7 @@ async def test_notices_name_a_budget_that_does_not_suffice_and_a_pause() -> None
         account = setup.schedule.accounts["main"]
         account.pace.rate, account.pace.demand = 0.8, 1.2
         for operation in ("dns_statistics", "search"):
-            account.client.rate_limiter.limited(operation, 30.0)
+            account.client.rate_limiter.pause(operation, 30.0)
         text = (await shown(setup)).text
     assert "main asks for 1.2 requests/s and its budget allows 0.8: its intervals are stretched." in text
     assert "1.2 of 0.8" in text
