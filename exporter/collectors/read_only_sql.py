@@ -42,11 +42,12 @@ async def check_reading(caller: Caller, sql: str) -> bool:
     """
     if not is_single(sql):
         raise StatementError("the query must be a single statement")
+    is_confirmed = False
     try:
-        only_reads = await sql_over_http.is_readonly(caller, sql)
+        only_reads = is_confirmed = await sql_over_http.is_readonly(caller, sql)
     except (Rejected, NotFound, StatementError, BadAnswer):
         # Only `execute` is documented; a database without `describe` may refuse it with any error.
-        only_reads = None
-    if only_reads is False or not (only_reads or looks_read_only(sql)):
+        only_reads = looks_read_only(sql)
+    if not only_reads:
         raise StatementError("the query must only read; it is not executed, because it may write")
-    return bool(only_reads)
+    return is_confirmed

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -27,9 +27,6 @@ from pydantic.alias_generators import to_camel, to_pascal
 from pydantic_core import PydanticCustomError
 
 from exporter.metric import LARGEST_COUNT
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 T = TypeVar("T")
 
@@ -148,6 +145,8 @@ _NUMBER_ERRORS = ("int_", "float_", "finite_number", "greater_than_equal", "less
 _DATE_ERRORS = "datetime_"
 # A text that looks like a number. Any other text instead of a number has the wrong type.
 _LIKE_A_NUMBER = re.compile(r"\d|^\s*[+-]?(nan|inf(inity)?)\s*$", re.ASCII | re.IGNORECASE)
+# The number of faults that an error's message describes.
+_MOST_DESCRIBED = 3
 
 
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
@@ -164,40 +163,51 @@ def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) ->
     try:
         return validate(value)
     except ValidationError as error:
-        is_mended = False
+        replaced = set[str]()
         for fault in error.errors(include_url=False, include_input=False, include_context=False):
-            place = _unreadable(value, fault)
-            if place is not None:
-                holder, key = place
-                holder[key] = None
-                unreadable.add(_field_of(fault["loc"]))
-                is_mended = True
-        if not is_mended:
+            place = _place_of(value, fault["loc"])
+            if place.holder is not None and _is_unreadable(place.value, fault["type"]):
+                place.holder[place.key] = None
+                replaced.add(_field_of(fault["loc"]))
+        if not replaced:
             raise
+        unreadable |= replaced
     return validate(value)
 
 
-def _unreadable(value: Any, fault: "ErrorDetails") -> tuple[dict[Any, Any], str | int] | None:  # noqa: ANN401 - JSON
-    """Find the number or date that a fault is about: return the object that holds it, and its key there.
+class _Place(NamedTuple):
+    """The place of a fault in parsed JSON.
 
-    For a number or date in a list, return the object that holds the list. Return None if the fault is another one: the
-    value has another type.
+    Attributes:
+        value: the value that is not valid.
+        holder: the object that holds the value, or that holds the list with the value; None if there is no object.
+        key: the key of the value, or of the list, in the object.
     """
-    place = None
-    for step in fault["loc"]:
+
+    value: Any
+    holder: dict[Any, Any] | None
+    key: str | int
+
+
+def _place_of(document: Any, path: Sequence[str | int]) -> _Place:  # noqa: ANN401 - JSON
+    """Follow the path of a fault through parsed JSON."""
+    place = _Place(document, None, "")
+    for step in path:
         # The path also contains names of the members of unions, which are no keys.
-        if isinstance(value, dict) and step in value:
-            place = (value, step)
-            value = value[step]
-        elif isinstance(value, list) and isinstance(step, int):
-            value = value[step]
-    is_date_error, is_number_error = fault["type"].startswith(_DATE_ERRORS), fault["type"].startswith(_NUMBER_ERRORS)
+        if isinstance(place.value, dict) and step in place.value:
+            place = _Place(place.value[step], place.value, step)
+        elif isinstance(place.value, list) and isinstance(step, int):
+            place = place._replace(value=place.value[step])
+    return place
+
+
+def _is_unreadable(value: object, error_type: str) -> bool:
+    """Return whether a fault of pydantic is about a number or a date that cannot be read, not about another type."""
+    is_date_error, is_number_error = error_type.startswith(_DATE_ERRORS), error_type.startswith(_NUMBER_ERRORS)
     if isinstance(value, str):
-        is_unreadable = is_date_error or (is_number_error and _LIKE_A_NUMBER.search(value) is not None)
-    else:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        is_unreadable = is_number and (is_date_error or is_number_error)
-    return place if is_unreadable else None
+        return is_date_error or (is_number_error and _LIKE_A_NUMBER.search(value) is not None)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and (is_date_error or is_number_error)
 
 
 def _field_of(path: Sequence[str | int]) -> str:
@@ -216,8 +226,12 @@ def _validate_item(value: Any, handler: ValidatorFunctionWrapHandler, info: Vali
 def describe(error: ValidationError) -> str:
     """Describe the first three faults in one line: the field and what was expected, never the value that was found."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    parts = [f"{'.'.join(str(step) for step in fault['loc']) or 'body'}: {fault['msg']}" for fault in found[:3]]
-    return "; ".join(parts) + (f" (and {len(found) - 3} more)" if len(found) > 3 else "")  # noqa: PLR2004
+    parts = []
+    for fault in found[:_MOST_DESCRIBED]:
+        place = ".".join(map(str, fault["loc"])) or "body"
+        parts.append(f"{place}: {fault['msg']}")
+    left = len(found) - len(parts)
+    return "; ".join(parts) + (f" (and {left} more)" if left else "")
 
 
 # An item of a list that is validated separately: `list[Each[Zone]]`.

@@ -1,6 +1,6 @@
 """DNS zones: query statistics and record scans (interface document, DnsZoneStatistics and DnsRecordScanJob)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Self
 
@@ -38,17 +38,18 @@ class DnsZoneStatistics(PascalWire):
         fields = ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart")
         return {field: Buckets.of(getattr(self, field)) for field in fields}
 
-    def counts_by_day(self) -> Iterator[Mapping[int, float] | None]:
+    def counts_by_day(self) -> list[Mapping[int, float] | None]:
         """Return the counts of each chart by day, in the order of `charts`.
 
         Raises:
             WrongShape: the buckets are longer than a day, and omit no day, because they add up to the total.
         """
-        queries, *others = self.charts.values()
+        charts = list(self.charts.values())
+        queries = self.charts["queries_served_chart"]
         is_whole = queries.sums is not None and sum(queries.sums.values()) == self.total_queries_served
-        if queries.width and is_whole and all(chart.width == queries.width for chart in others):
+        if queries.width and is_whole and all(chart.width == queries.width for chart in charts):
             raise WrongShape(f"the charts have no counts of days: their buckets are {queries.width:g} days long")
-        return (chart.sums for chart in (queries, *others))
+        return [chart.sums for chart in charts]
 
     @model_validator(mode="after")
     def _report_unreadable_keys(self, info: ValidationInfo) -> Self:

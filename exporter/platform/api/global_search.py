@@ -87,6 +87,14 @@ async def _page(caller: Caller, skipped: int, size: int) -> Answer[SearchRespons
     return await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
 
 
+async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
+    """Return the size of pages that the platform accepts, and the first page."""
+    try:
+        return PAGE_SIZE, await _page(caller, 0, PAGE_SIZE)
+    except Rejected:
+        return DEFAULT_PAGE_SIZE, await _page(caller, 0, DEFAULT_PAGE_SIZE)
+
+
 async def everything(caller: Caller) -> Answer[SearchListing]:
     """List all resources of the account.
 
@@ -96,33 +104,30 @@ async def everything(caller: Caller) -> Answer[SearchListing]:
     Raises:
         PlatformError: the first page gave no usable answer.
     """
+    size, answer = await _first_page(caller)
     names: dict[Found, str] = {}
-    fault: PlatformError | None = None
     total: int | None = None
-    size, skipped = PAGE_SIZE, 0
-    try:
-        answer = await _page(caller, skipped, size)
-    except Rejected:
-        size = DEFAULT_PAGE_SIZE
-        answer = await _page(caller, skipped, size)
+    fault: PlatformError | None = None
+    received = 0
     for _ in range(MOST_PAGES):
-        items, before = answer.value.search_results or [], len(names)
+        items, known = answer.value.search_results or [], len(names)
         readable = usable(items)
         for item in readable:
             names[Found(item.type, item.id)] = item.name or ""
-        total = answer.value.total if answer.value.total is not None else total
-        skipped += len(items)
+        received += len(items)
+        if answer.value.total is not None:
+            total = answer.value.total
         # Stop at a page without a new item: the platform may ignore `from`, and would send it without end. An item that
         # cannot be read may be new.
-        may_have_new = len(names) > before or (total is not None and len(readable) < len(items))
-        if not may_have_new or (total is not None and skipped >= total):
+        may_have_new = len(names) > known or (total is not None and len(readable) < len(items))
+        is_last = total is not None and received >= total
+        if is_last or not may_have_new:
             break
         try:
-            answer = await _page(caller, skipped, size)
-        except Rejected:
-            break
+            answer = await _page(caller, received, size)
         except PlatformError as error:
-            fault = error
+            # The platform may refuse to show more results; that is not a fault.
+            fault = None if isinstance(error, Rejected) else error
             break
     complete = total is not None and len(names) == total
     return Answer(SearchListing(names, total, complete, fault), answer.date)

@@ -152,7 +152,7 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
     """
     found: dict[int, models.ShieldZone] = {}
     unusable: dict[int, str] = {}
-    without_id, seen, number = 0, 0, 1
+    without_id, received, number = 0, 0, 1
     for _ in range(MOST_PAGES):
         answer = await caller.call(Request(ZONES, query={"page": number, "perPage": PAGE_SIZE}))
         for item in answer.value.data or ():
@@ -162,25 +162,26 @@ async def zones(caller: Caller) -> Answer[ZoneListing]:
                 unusable[zone_id] = item.fault
             else:
                 without_id += 1
-        before, seen = seen, len(found) + len(unusable) + without_id
-        following = _next_page(number, seen, answer.value)
+        before = received
+        received = len(found) + len(unusable) + without_id
+        following = _next_page(number, received, answer.value)
         # Stop at a page without a new zone: the platform may ignore `page`, and would send the same one without end.
-        if following is None or seen == before:
+        if following is None or received == before:
             break
         number = following
     total = answer.value.page.total_count if answer.value.page is not None else None
-    known = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in found}
-    listing = ZoneListing(found, known, total, complete=total is not None and len(found) + len(known) == total)
-    return Answer(listing, answer.date)
+    unusable = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in found}
+    complete = total is not None and len(found) + len(unusable) == total
+    return Answer(ZoneListing(found, unusable, total, complete), answer.date)
 
 
-def _next_page(number: int, seen: int, answer: models.ShieldZonePage) -> int | None:
-    """Return the number of the page after `number`, after `seen` zones; None if there is none."""
+def _next_page(number: int, received: int, answer: models.ShieldZonePage) -> int | None:
+    """Return the number of the page after page `number`, when this many zones are received; None after the last."""
     page = answer.page
     if page is None:
         return None
     if page.next_page is not None and page.next_page > number:
         return page.next_page
-    has_more = page.total_count is not None and seen < page.total_count
-    has_more = has_more or (page.total_pages is not None and number < page.total_pages)
-    return number + 1 if has_more else None
+    has_more_zones = page.total_count is not None and received < page.total_count
+    has_more_pages = page.total_pages is not None and number < page.total_pages
+    return number + 1 if has_more_zones or has_more_pages else None

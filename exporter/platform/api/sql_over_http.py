@@ -71,7 +71,7 @@ class Description(Wire):
     """The description of a statement that is not executed."""
 
     is_explain: bool | None = None
-    is_readonly: bool | None = None
+    is_readonly: bool
 
 
 class StreamResponse(Wire):
@@ -162,11 +162,12 @@ async def execute(
     return Answer(outcomes, answer.date, seconds=answer.seconds)
 
 
-async def is_readonly(caller: Caller, sql: str) -> bool | None:
-    """Return whether a statement only reads, as its database describes it; None if the description does not say.
+async def is_readonly(caller: Caller, sql: str) -> bool:
+    """Return whether a statement only reads, as its database describes it.
 
     Raises:
         StatementError: the statement is not valid.
+        WrongShape: the description does not say.
         PlatformError: there is no usable answer.
     """
     answer = await caller.call(_pipeline_of([{"type": "describe", "sql": sql}], PIPELINE))
@@ -204,9 +205,10 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
 
 def _rows(result: Mapping[str, Any], most: int | None) -> Rows:
     """Convert the JSON of a result, with at most this many rows."""
-    listed, is_cut = result.get("rows"), False
-    if most is not None and isinstance(listed, list) and len(listed) > most:
-        result, is_cut = {**result, "rows": listed[:most]}, True
+    listed: Any = result.get("rows")
+    is_cut = most is not None and isinstance(listed, list) and len(listed) > most
+    if is_cut:
+        result = {**result, "rows": listed[:most]}
     try:
         # Numbers that cannot be read here are not reported: they are statistics of the result, which no metric uses.
         parsed = validated(_RESULT.validate_python, result, set())
