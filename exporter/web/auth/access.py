@@ -8,6 +8,7 @@ from ipaddress import ip_address
 
 import bcrypt
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -18,7 +19,7 @@ from exporter.web.headers import with_headers
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="edge-exporter", charset="UTF-8"'}
-_LONGEST_PASSWORD = 72  # bcrypt ignores the bytes after these
+_MOST_BYTES = 72  # bcrypt ignores the bytes of a password after these
 # The most requests whose password is checked or waits for it; more could keep all connections busy.
 _MOST_CHECKS = 128
 
@@ -45,9 +46,10 @@ class AccessControl:
 
     def replace(self, config: WebConfig) -> None:
         """Apply another configuration from now on."""
-        users, headers = config.basic_auth_users.items(), config.http_server_config.headers.items()
+        users = config.basic_auth_users.items()
         self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users}
         self._slowest = max(self._hashes.values(), key=lambda hashed: hashed[4:6], default=b"")
+        headers = config.http_server_config.headers.items()
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers if value]
         tls = config.tls_server_config
         self._needs_certificate = tls is not None and tls.client_auth_type == "RequireAndVerifyClientCert"
@@ -59,49 +61,45 @@ class AccessControl:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve or refuse a request."""
-        answer = await self._refusal(scope) or self._app
+        answer = self._app
+        try:
+            await self._check(scope)
+        except HTTPException as refused:
+            answer = PlainTextResponse(refused.detail, refused.status_code, refused.headers)
         await answer(scope, receive, with_headers(send, self._headers) if self._headers else send)
 
-    async def _refusal(self, scope: Scope) -> PlainTextResponse | None:
-        """Return the answer to a request that is refused; None if it is admitted."""
-        is_reading = scope["method"] in _READING
-        if is_reading and (not self._hashes or scope["path"] in self._open_paths):
-            return None
+    async def _check(self, scope: Scope) -> None:
+        """Raise HTTPException for a request that is refused."""
         headers = Headers(scope=scope)
-        refusal = await self._refusal_of(headers.get("authorization", "")) if self._hashes else None
-        if refusal is not None or is_reading:
-            return refusal
+        is_reading = scope["method"] in _READING
+        if self._hashes and not (is_reading and scope["path"] in self._open_paths):
+            user, colon, password = _credentials(headers.get("authorization", "")).partition(b":")
+            if not (colon and await self._is_right(user, password)):
+                raise HTTPException(401, "a user name and a password are needed\n", _CHALLENGE)
+        if is_reading:
+            return
         if "origin" in headers:
-            return PlainTextResponse("a web page may not change anything here\n", 403)
+            raise HTTPException(403, "a web page may not change anything here\n")
         # A client that has disconnected already has no address.
         client = scope["client"] and ip_address(scope["client"][0].removeprefix("::ffff:"))
         if not (self._hashes or self._needs_certificate or (client and client.is_loopback)):
-            words = "changes are accepted from this machine only; configure basic auth for others\n"
-            return PlainTextResponse(words, 403)
-        return None
+            raise HTTPException(403, "changes are accepted from this machine only; configure basic auth for others\n")
 
-    async def _refusal_of(self, authorization: str) -> PlainTextResponse | None:
-        """Check the name and the password in an Authorization header; return None if they are right, or the refusal."""
-        wrong = PlainTextResponse("a user name and a password are needed\n", 401, _CHALLENGE)
-        user, colon, password = _credentials(authorization).partition(b":")
-        if not colon:
-            return wrong
+    async def _is_right(self, user: bytes, password: bytes) -> bool:
+        """Return whether this is the password of the user; raise HTTPException if too many are being checked."""
         known = self._hashes.get(user)
         digest = blake2b(password, key=known or b"").digest()
         if self._remembered.get(user) == digest:
-            return None
+            return True
         if self._places.locked():
-            return PlainTextResponse("too many passwords are being checked; try again\n", 503, {"Retry-After": "1"})
+            raise HTTPException(503, "too many passwords are being checked; try again\n", {"Retry-After": "1"})
         async with self._places, self._one_at_a_time:
             # Another request may have checked the same password in the meantime.
-            if self._remembered.get(user) == digest:
-                return None
-            checked, against = password[:_LONGEST_PASSWORD], known or self._slowest
-            is_right = await blocking(self._executor, bcrypt.checkpw, checked, against)
-            if not (known and is_right):
-                return wrong
-            self._remembered[user] = digest
-            return None
+            if self._remembered.get(user) != digest:
+                matches = await blocking(self._executor, bcrypt.checkpw, password[:_MOST_BYTES], known or self._slowest)
+                if matches and known is not None:
+                    self._remembered[user] = digest
+            return self._remembered.get(user) == digest
 
 
 def _credentials(authorization: str) -> bytes:

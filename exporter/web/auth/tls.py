@@ -7,20 +7,19 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import AfterValidator, SecretStr
+from pydantic import SecretStr
 
 from exporter.log import logger
 from exporter.untrusted.regular_file import read_regular, unreadable
 from exporter.validation.section import Conflict, Section
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
-# The standard's names of cipher suites, which the file uses, and their names in OpenSSL. TLS 1.3 suites are always on.
-_CIPHERS: Mapping[str, str] = {
-    "TLS_AES_128_GCM_SHA256": "",
-    "TLS_AES_256_GCM_SHA384": "",
-    "TLS_CHACHA20_POLY1305_SHA256": "",
+# The cipher suites of TLS 1.3, which are always on.
+_TLS13_SUITES = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
+# The other cipher suites by the standard's names, which the file uses, and their names in OpenSSL.
+_OPENSSL_NAMES: Mapping[str, str] = {
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
     "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
     "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
@@ -49,18 +48,12 @@ class TlsFileError(Exception):
         super().__init__(message)
 
 
-def _openssl_name(cipher: str) -> str:
-    if cipher not in _CIPHERS:
-        raise ValueError("expected the name of a cipher suite such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
-    return _CIPHERS[cipher]
-
-
 class TlsSettings(Section):
     """Encryption of connections, and the clients that may connect.
 
-    Certificate, key and authorities are each a file or a text in PEM form; if both are given, the file is used. Cipher
-    suites are stored by their names in OpenSSL, empty for those of TLS 1.3. `prefer_server_cipher_suites` has no
-    effect, as in other exporters; `curve_preferences` has none because Python cannot order curves.
+    Certificate, key and authorities are each a file or a text in PEM form; if both are given, the file is used.
+    `prefer_server_cipher_suites` has no effect, as in other exporters; `curve_preferences` has none because Python
+    cannot order curves.
     """
 
     cert_file: Path | None = None
@@ -73,7 +66,7 @@ class TlsSettings(Section):
     client_allowed_sans: tuple[str, ...] = ()
     min_version: Literal["TLS12", "TLS13"] = "TLS12"
     max_version: Literal["TLS12", "TLS13"] = "TLS13"
-    cipher_suites: tuple[Annotated[str, AfterValidator(_openssl_name)], ...] = ()
+    cipher_suites: tuple[Literal[*_TLS13_SUITES, *_OPENSSL_NAMES], ...] = ()  # type: ignore[valid-type] # names above
     prefer_server_cipher_suites: bool = True
     curve_preferences: tuple[str, ...] = ()
 
@@ -109,13 +102,13 @@ def _read_pem(settings: TlsSettings, key: str) -> Pem:
 def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
     """Build a context for accepting connections; raises TlsFileError for a file or an option that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ciphers = ":".join(filter(None, settings.cipher_suites))
-    is_tls13_alone = bool(settings.cipher_suites) and not ciphers
+    ciphers = [_OPENSSL_NAMES[suite] for suite in settings.cipher_suites if suite in _OPENSSL_NAMES]
+    is_tls13_alone = settings.cipher_suites and not ciphers
     context.minimum_version = _VERSIONS["TLS13" if is_tls13_alone else settings.min_version]
     context.maximum_version = _VERSIONS[settings.max_version]
     if ciphers:
         with _refusing("cipher_suites", "this machine's OpenSSL has none of these suites"):
-            context.set_ciphers(ciphers)
+            context.set_ciphers(":".join(ciphers))
 
     certificate, key, authorities = pems
     wrong = "is encrypted, not in PEM form, or not the key of the certificate; or the certificate is broken"
@@ -171,11 +164,7 @@ def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 class ServerTls:
     """The server's TLS: the connection after one that finds changed files uses their new content.
 
-    If a file cannot be used, the former context stays in force, and this is logged once.
-
-    Args:
-        settings: names the files, which are read at once.
-        executor: reads them again.
+    If a file cannot be used, the former context stays in force, and this is logged once. `executor` reads the files.
     """
 
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:

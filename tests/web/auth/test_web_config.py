@@ -62,7 +62,7 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
     )
     assert (tls.min_version, tls.max_version, tls.curve_preferences) == ("TLS12", "TLS13", ("CurveP256",))
     assert not tls.prefer_server_cipher_suites
-    assert tls.cipher_suites == ("ECDHE-RSA-AES128-GCM-SHA256", "")
+    assert tls.cipher_suites == ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256")
     headers = {"X-Frame-Options": "deny", "Strict-Transport-Security": "max-age=31536000"}
     assert config.http_server_config.headers == headers
     assert {user: secret.get_secret_value() for user, secret in config.basic_auth_users.items()} == {"prometheus": HASH}
