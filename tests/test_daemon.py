@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import bcrypt
@@ -475,7 +476,7 @@ def _budget(script_id: int, name: str) -> str:
 class OtherHolder(MemoryStorage):
     """A storage whose only shard another exporter takes."""
 
-    has_answered, obstacle, held, is_taken = True, "", None, False
+    has_answered, obstacle, locks, is_taken = True, "", SimpleNamespace(held=None), False
 
     async def claim(self) -> int:
         """Return the shard."""

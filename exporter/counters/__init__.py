@@ -5,7 +5,8 @@ make no I/O, and packs the result into the target's row (`rows.py`). All rows of
 in one commit. After the commit, the ledger returns the target's counters, which are published.
 
 `storage.py` is the interface of a storage. `state_file.py` keeps the rows in SQLite, on a thread. `postgres_storage.py`
-keeps them in PostgreSQL, through one session (`postgres_session.py`), which holds the lock of this process's shard:
+keeps them in PostgreSQL, through one session (`postgres_session.py`), which holds the lock of this process's shard
+(`shard_locks.py`):
 
     no session --begin--> session --claim--> holds shard n: its rows are read, counted, written and served
         ^                    |                  |

@@ -111,6 +111,12 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         self.answered = sent
         return rows
 
+    def check_own(self, *, is_own: bool) -> None:
+        """Raise StorageError, and end the session, if it was not this one that has executed the last statement."""
+        if not is_own:
+            self.end()
+            raise StorageError(_POOLER)
+
     async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
         """Wait for an answer, at most `reliable` seconds: a proxy may keep a connection open without a server."""
         try:
@@ -161,6 +167,10 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split()) or repr(error)
 
 
+_POOLER = (
+    "statements run in different sessions of the server, as behind a pooler in transaction mode; expected the database "
+    "itself, or a pooler in session mode"
+)
 _SET = """
     SELECT count(set_config(name, value, false)), set_config('edge_exporter.session', gen_random_uuid()::text, false)
     FROM unnest(%(names)s::text[], %(values)s::text[]) AS given (name, value)

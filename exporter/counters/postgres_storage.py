@@ -1,26 +1,20 @@
 """Stores the ledger's rows in PostgreSQL, through the one session that holds the lock of this process's shard."""
 
 from collections.abc import Callable, Collection, Sequence
-from hashlib import blake2b
 
 from exporter.clock import boot_seconds
 from exporter.counters.postgres_session import Session
 from exporter.counters.rows import StateRow, from_columns, key_columns, to_columns
+from exporter.counters.shard_locks import OtherTotalError, ShardLocks
 from exporter.counters.storage import Changes, ShardTakenError, Storage, StorageError
 from exporter.targets.target import PollKey
 
 # The most rows of one statement, so that it takes less time than a lease.
 PAGE = 1000
-# A lock's number is the number of its shard, plus this factor times the number of all shards.
-_TOTAL = 1 << 16
 # The server is asked after this part of the pulse, because the ledger does not keep the pulse exactly.
 _EARLY = 0.8
 # After so many leases the server has ended a lost session. It may notice the loss later than after one lease.
 _LEASES_UNTIL_ENDED = 4 / 3
-
-
-class OtherTotalError(StorageError):
-    """Exporters with another number of shards are running."""
 
 
 class PostgresStorage(Storage):
@@ -40,7 +34,7 @@ class PostgresStorage(Storage):
     Attributes:
         index: the shard; None before `claim` has locked one, and after another exporter has taken it.
         obstacle: why the last `claim` has locked none.
-        held: the shards that exporters held when the server was asked last; None while that is unknown.
+        locks: the locks of all shards.
         has_answered: whether the database has ever answered.
     """
 
@@ -58,13 +52,10 @@ class PostgresStorage(Storage):
         # Often enough that the server does not end the session.
         self.pulse = lease / 3
         self._url = url
-        self._installation = installation
-        self._total = total
+        self.locks = ShardLocks(installation, total)
         self._wanted = wanted
         self._lease = lease
         self._clock = clock
-        # A positive number, because pg_locks shows negative ones in another form.
-        self._class = int.from_bytes(blake2b(installation.encode(), digest_size=4).digest()) >> 1
         self._session: Session | None = None
         # When it was last certain that a session, lost since, held the shard.
         self._held_at = 0.0
@@ -72,7 +63,6 @@ class PostgresStorage(Storage):
         self._claims_from = 0.0
         self.index: int | None = None
         self.obstacle = ""
-        self.held: set[int] | None = None
         self.has_answered = False
 
     def is_certain(self) -> bool:
@@ -88,22 +78,22 @@ class PostgresStorage(Storage):
         """
         session = self._certain_session() or await self._connect()
         try:
-            await self._read_locks(session)
+            await self.locks.read(session)
         except OtherTotalError as error:
             self.obstacle = str(error)
             return None
         if self._clock() < self._claims_from:
             self.obstacle = "the shards are left to their former holders for now"
             return None
-        held = sorted(set(self._wanted).intersection(self.held or ()))
+        held = sorted(set(self._wanted).intersection(self.locks.held or ()))
         for index in self._wanted:
-            if index not in held and await self._lock(session, index):
+            if index not in held and await self.locks.take(session, index):
                 self.index = index
                 return index
         self.obstacle = (
-            f"{len(held)} of {self._total} shards are held"
-            if len(held) != 1 or self._total == 1
-            else f"shard {held[0]} of {self._total} is held"
+            f"{len(held)} of {self.locks.total} shards are held"
+            if len(held) != 1 or self.locks.total == 1
+            else f"shard {held[0]} of {self.locks.total} is held"
         )
         return None
 
@@ -119,7 +109,7 @@ class PostgresStorage(Storage):
         if session is None or not session.has_read:
             return False
         if self._clock() >= session.answered + self.pulse * _EARLY:
-            await self._read_locks(session)
+            await self.locks.read(session)
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
@@ -153,7 +143,7 @@ class PostgresStorage(Storage):
             values = {name: _column(written[page], place) for place, name in enumerate(_COLUMNS)}
             gone = {f"deleted_{name}": _column(deleted[page], place) for place, name in enumerate(_KEY)}
             ((is_own,),) = await session.ask(_WRITE, {**self._own(), **values, **gone, "session": session.token})
-            self._check(session, is_own=is_own)
+            session.check_own(is_own=is_own)
 
     async def read(self, collectors: Collection[str]) -> dict[PollKey, StateRow]:
         """Return the rows of some collectors, of all shards; exporters may be writing them.
@@ -164,7 +154,7 @@ class PostgresStorage(Storage):
         session = await Session.begin(self._url(), self._lease, self._clock)
         try:
             ((has_table, _),) = await session.ask(_HAS_TABLE)
-            wanted = {"installation": self._installation, "collectors": list(collectors)}
+            wanted = {"installation": self.locks.installation, "collectors": list(collectors)}
             return from_columns(await session.ask(_ROWS_OF, wanted)) if has_table else {}
         finally:
             session.end()
@@ -189,7 +179,7 @@ class PostgresStorage(Storage):
 
     def _own(self) -> dict[str, object]:
         """Return the values of statements that name this shard."""
-        return {"installation": self._installation, "index": self.index, "total": self._total}
+        return {"installation": self.locks.installation, "index": self.index, "total": self.locks.total}
 
     def _certain_session(self) -> Session | None:
         """Return the session; None if it is lost, or may be lost."""
@@ -206,7 +196,7 @@ class PostgresStorage(Storage):
             if not has_table:
                 await session.ask(_CREATE)
         except StorageError:
-            self.held = None
+            self.locks.held = None
             raise
         # After a loss of the connection, former holders come first: they continue with their rows.
         self._claims_from = self._clock() + self._lease / 2 if self.has_answered else 0.0
@@ -217,39 +207,12 @@ class PostgresStorage(Storage):
     async def _lock_again(self, session: Session, index: int) -> bool:
         """Lock the shard in a session, unless that has the lock; return whether it has it."""
         try:
-            await self._read_locks(session)
+            await self.locks.read(session)
         except OtherTotalError:
             return False
-        return session.is_holder or await self._lock(session, index)
-
-    async def _lock(self, session: Session, index: int) -> bool:
-        """Lock a shard if it is free; return whether the session has the lock."""
-        values = {"class": self._class, "number": self._total * _TOTAL + index, "session": session.token}
-        ((is_locked,),) = await session.ask(_LOCK, values)
-        session.is_holder = bool(is_locked)
-        return session.is_holder
-
-    async def _read_locks(self, session: Session) -> None:
-        """Read into `held` which shards are locked; raises OtherTotalError if exporters have another number of them."""
-        ((name, locks),) = await session.ask(_HELD, {"class": self._class})
-        self._check(session, is_own=name == session.token)
-        self.held = {lock % _TOTAL for lock in locks if lock // _TOTAL == self._total}
-        if others := [lock // _TOTAL for lock in locks if lock // _TOTAL != self._total]:
-            # They count the same targets. If two have locked at the same moment, both stop.
-            session.end()
-            raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self._total}")
-
-    def _check(self, session: Session, *, is_own: bool) -> None:
-        """Raise StorageError, and end the session, if it was not this one that has executed the last statement."""
-        if not is_own:
-            session.end()
-            raise StorageError(_POOLER)
+        return session.is_holder or await self.locks.take(session, index)
 
 
-_POOLER = (
-    "statements run in different sessions of the server, as behind a pooler in transaction mode; expected the database "
-    "itself, or a pooler in session mode"
-)
 _KEY = ("collector", "account", "kind", "id")
 _COLUMNS = (*_KEY, "name", "success", "data")
 
@@ -272,17 +235,6 @@ _CREATE = """
             PRIMARY KEY (installation, collector, account, kind, id)
         );
     END $$
-"""
-_HELD = """
-    SELECT current_setting('edge_exporter.session', true), array(
-        SELECT objid::bigint FROM pg_locks
-        WHERE locktype = 'advisory' AND objsubid = 2 AND granted AND classid::bigint = %(class)s
-          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    )
-"""
-_LOCK = """
-    SELECT CASE WHEN current_setting('edge_exporter.session', true) = %(session)s
-        THEN pg_try_advisory_lock(%(class)s::integer, %(number)s::integer) END
 """
 # The rows of a shard. They include rows that were written for another number of shards, which may belong to this shard
 # now, and the rows of accounts, which all shards use.

@@ -152,7 +152,7 @@ class Daemon:
 
     def _show_held(self, database: "PostgresStorage") -> None:
         """Show which shards are held as a metric; nothing while that is unknown."""
-        held, shards = database.held, range(self.settings.shard.total)
+        held, shards = database.locks.held, range(self.settings.shard.total)
         values = {} if held is None else {(str(shard),): shard in held for shard in shards}
         self.telemetry.show(self.telemetry.shard_held, values)
 

@@ -1,0 +1,64 @@
+"""The locks of shards in the state database: advisory locks, each held by the session of the exporter of that shard."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from exporter.counters.postgres_session import Session
+from exporter.counters.storage import StorageError
+
+# A lock's number is the number of its shard, plus this factor times the number of all shards.
+_TOTAL = 1 << 16
+
+
+class OtherTotalError(StorageError):
+    """Exporters with another number of shards are running."""
+
+
+@dataclass(eq=False)
+class ShardLocks:
+    """The locks of an installation's shards.
+
+    Attributes:
+        installation: the common name of the exporters that share their rows.
+        total: the number of shards.
+        held: the shards that exporters held when the server was asked last; None while that is unknown.
+    """
+
+    installation: str
+    total: int
+    held: set[int] | None = None
+
+    @property
+    def _class(self) -> int:
+        # A positive number, because pg_locks shows negative ones in another form.
+        return int.from_bytes(blake2b(self.installation.encode(), digest_size=4).digest()) >> 1
+
+    async def take(self, session: Session, index: int) -> bool:
+        """Lock a shard if it is free; return whether the session has the lock."""
+        values = {"class": self._class, "number": self.total * _TOTAL + index, "session": session.token}
+        ((is_locked,),) = await session.ask(_LOCK, values)
+        session.is_holder = bool(is_locked)
+        return session.is_holder
+
+    async def read(self, session: Session) -> None:
+        """Read into `held` which shards are locked; raises OtherTotalError if exporters have another number of them."""
+        ((name, locks),) = await session.ask(_HELD, {"class": self._class})
+        session.check_own(is_own=name == session.token)
+        self.held = {lock % _TOTAL for lock in locks if lock // _TOTAL == self.total}
+        if others := [lock // _TOTAL for lock in locks if lock // _TOTAL != self.total]:
+            # They count the same targets. If two have locked at the same moment, both stop.
+            session.end()
+            raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self.total}")
+
+
+_HELD = """
+    SELECT current_setting('edge_exporter.session', true), array(
+        SELECT objid::bigint FROM pg_locks
+        WHERE locktype = 'advisory' AND objsubid = 2 AND granted AND classid::bigint = %(class)s
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    )
+"""
+_LOCK = """
+    SELECT CASE WHEN current_setting('edge_exporter.session', true) = %(session)s
+        THEN pg_try_advisory_lock(%(class)s::integer, %(number)s::integer) END
+"""
