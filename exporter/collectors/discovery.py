@@ -1,15 +1,16 @@
 """Finds an account's resources, by search and the list of shield zones."""
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from exporter.collectors import scripts
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, describe, identity, measure
-from exporter.metric import FamilyInfo, Metric
+from exporter.metric import Family, FamilyInfo, Metric
 from exporter.platform.api import global_search, shield
-from exporter.platform.api.global_search import SearchListing
+from exporter.platform.api.global_search import Found, SearchListing
 from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import RateLimitMetrics
 from exporter.platform.errors import (
@@ -21,7 +22,7 @@ from exporter.platform.errors import (
     TransportError,
     Unauthorized,
 )
-from exporter.platform.operation import Answer, Operation, Request
+from exporter.platform.operation import Operation, Request
 from exporter.platform.wire import Unusable
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
@@ -37,9 +38,12 @@ NAMES = "names"
 
 def without_names(target: Target) -> Target:
     """Return an account's target without the entry NAMES, for an account in which every target has a name."""
-    is_complete = NAMES not in target.watched
-    return target if is_complete else replace(target, watched=tuple(one for one in target.watched if one != NAMES))
+    watched = tuple(entry for entry in target.watched if entry != NAMES)
+    return target if watched == target.watched else replace(target, watched=watched)
 
+
+# Errors that calls for other lists of the account would have, too.
+_OF_ALL_CALLS = (TransportError, RateLimited, Unauthorized, CredentialError)
 
 RESOURCES: Metric[SearchListing] = Metric(
     "edge_resources",
@@ -64,49 +68,130 @@ class DiscoveryCollector(Collector):
 
     def wants(self, target: Target) -> bool:
         """Return whether a list of the account's resources is to be requested."""
-        return not {SEARCH, SHIELD_ZONES, NAMES}.isdisjoint(target.watched)
+        return any(entry in target.watched for entry in (SEARCH, SHIELD_ZONES, NAMES))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """Request the selected lists. If one fails, the other lists and the resources that are known stay valid."""
-        # The errors of lists, and those of lookups of names.
-        faults: list[PlatformError] = []
-        unnamed: list[PlatformError] = []
-        outcome = Outcome(target)
-        # `names` are those of pull zones, by their ids.
-        date, found, zones, names = None, None, None, dict[str, str]()
-        if not {SEARCH, NAMES}.isdisjoint(target.watched):
-            found = await _search(context, faults if SEARCH in target.watched else unnamed)
-        if found is not None:
-            date, lists = found.date, _lists(found.value)
-            names = {one.id: one.name for one in lists["cdn"].resources}
-            await context.found(Inventory(lists))
-            if SEARCH in target.watched:
-                outcome = self._counted(target, found.value)
-        if SHIELD_ZONES in target.watched:
-            zones = await _zones(context, faults)
-        elif found is not None and {NAMES, "shield_zone"}.issubset(target.watched):
-            # Configured shield zones have the names of their pull zones.
-            zones = await _zones(context, unnamed)
-        if zones is not None:
-            date = zones.date or date
-            await context.found(Inventory({"shield_zone": _shield_list(zones.value, names)}))
+        discovery = _Discovery(context, target)
+        listing = await discovery.search()
+        zones = await discovery.list_shield_zones(listing)
         if zones is not None and RATE_LIMITS in target.watched:
             # The calls for rate limits take long; report first that all names are known.
-            await context.found(Inventory({}, is_named=not (faults or unnamed)))
-            limits = await _rate_limits(context, target.account, _shield_list(zones.value, names), faults)
-            if limits is not None:
-                await context.found(Inventory({"rate_limit": limits}))
+            is_named = not (discovery.faults or discovery.name_faults)
+            await context.found(Inventory({}, is_named=is_named))
+            await discovery.list_rate_limits(zones)
         await _read_scripts_of_other_shards(context, target.account)
-        if faults:
-            outcome = Outcome(target, outcome.families, outcome.counts, faults[0])
-        outcomes = () if {SEARCH, SHIELD_ZONES}.isdisjoint(target.watched) else (outcome,)
-        return PollResult(outcomes, date, unnamed[0] if unnamed else None)
+        outcomes: tuple[Outcome, ...] = ()
+        if SEARCH in target.watched or SHIELD_ZONES in target.watched:
+            error = discovery.faults[0] if discovery.faults else None
+            outcomes = (Outcome(target, self._measure(target, listing), error=error),)
+        return PollResult(outcomes, discovery.date, discovery.name_faults[0] if discovery.name_faults else None)
 
-    def _counted(self, target: Target, listing: SearchListing) -> Outcome:
-        """Return the outcome of a search: its resources by type, unless it is incomplete."""
-        if not listing.complete:
-            return Outcome(target)
-        return Outcome(target, *measure((target.account,), self.families, (RESOURCES,), listing))
+    def _measure(self, target: Target, listing: SearchListing | None) -> tuple[Family, ...]:
+        """Return the families of a search, unless it is incomplete or only looked up names."""
+        if listing is None or not listing.complete or SEARCH not in target.watched:
+            return ()
+        families, _ = measure((target.account,), self.families, (RESOURCES,), listing)
+        return families
+
+
+@dataclass(slots=True)
+class _Discovery:
+    """One poll of an account's lists, each of which is passed on to `Context.found` as soon as it is read.
+
+    Attributes:
+        context: what the poll uses.
+        target: the account's target, whose `watched` field selects the lists.
+        date: the platform's time in the last answer; None if it is not known.
+        faults: the errors of the selected lists.
+        name_faults: the errors of lists that are only read for the names of configured targets.
+    """
+
+    context: Context
+    target: Target
+    date: datetime | None = None
+    faults: list[PlatformError] = field(default_factory=list)
+    name_faults: list[PlatformError] = field(default_factory=list)
+
+    async def search(self) -> SearchListing | None:
+        """List all resources; return None if that is not selected, fails, or the platform has no search."""
+        if SEARCH in self.target.watched:
+            faults = self.faults
+        elif NAMES in self.target.watched:
+            faults = self.name_faults
+        else:
+            return None
+        try:
+            answer = await global_search.everything(self.context.caller)
+        except NotAvailable:
+            return None
+        except PlatformError as fault:
+            faults.append(fault)
+            return None
+        if answer.value.fault is not None:
+            faults.append(answer.value.fault)
+        self.date = answer.date
+        await self.context.found(Inventory(_lists_by_kind(answer.value)))
+        return answer.value
+
+    async def list_shield_zones(self, listing: SearchListing | None) -> ResourceList | None:
+        """List the shield zones, with the names of their pull zones in `listing`; None if not selected, or it fails."""
+        if SHIELD_ZONES in self.target.watched:
+            faults = self.faults
+        elif listing is not None and NAMES in self.target.watched and "shield_zone" in self.target.watched:
+            # Configured shield zones have the names of their pull zones.
+            faults = self.name_faults
+        else:
+            return None
+        try:
+            answer = await shield.zones(self.context.caller)
+        except NotAvailable:
+            # The plan does not include shield. The empty list counts as incomplete, so that no target is removed.
+            zones = ResourceList((), complete=False)
+        except PlatformError as fault:
+            faults.append(fault)
+            return None
+        else:
+            zones = _shield_list(answer.value, {} if listing is None else listing.names)
+            self.date = answer.date or self.date
+        await self.context.found(Inventory({"shield_zone": zones}))
+        return zones
+
+    async def list_rate_limits(self, zones: ResourceList) -> None:
+        """List the rate limits of those of the zones that this shard polls; ends early if the platform has no lists."""
+        own = [zone for zone in zones.resources if self._is_own(zone)]
+        limits: list[Resource] = []
+        complete = zones.complete
+        for zone in own:
+            try:
+                listed = await self._limits_of(zone)
+            except PlatformError as fault:
+                self.faults.append(fault)
+                complete = False
+                if isinstance(fault, _OF_ALL_CALLS):
+                    break
+                continue
+            if listed is not None:
+                limits += listed.resources
+                complete = complete and listed.complete
+            elif zone is own[0]:
+                # The first zone decides: the platform does not have this operation.
+                return
+        await self.context.found(Inventory({"rate_limit": ResourceList(tuple(limits), complete)}))
+
+    def _is_own(self, zone: Resource) -> bool:
+        """Return whether this shard polls a shield zone; a rate limit belongs to the shard of its zone."""
+        return self.context.registry.admits(Target(self.target.account, "shield_zone", zone.id, zone.name))
+
+    async def _limits_of(self, zone: Resource) -> ResourceList | None:
+        """List the rate limits of a zone; return None if the platform has no such list."""
+        request = Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": int(zone.id)})
+        try:
+            answer = await self.context.caller.call(request)
+        except NotAvailable:
+            # The zone's plan has no rate limits, or the zone was deleted.
+            return ResourceList((), complete=True)
+        return None if answer.value is None else _limit_list(answer.value, zone.id)
 
 
 async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
@@ -120,35 +205,7 @@ async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
             break
 
 
-async def _zones(context: Context, faults: list[PlatformError]) -> Answer[ZoneListing] | None:
-    """List the shield zones; return None after an error, which is added to `faults`.
-
-    If the plan does not include shield, return an empty list that counts as incomplete, so that no target is removed.
-    """
-    try:
-        return await shield.zones(context.caller)
-    except NotAvailable:
-        return Answer(ZoneListing({}, {}, None, complete=False), None)
-    except PlatformError as fault:
-        faults.append(fault)
-        return None
-
-
-async def _search(context: Context, faults: list[PlatformError]) -> Answer[SearchListing] | None:
-    """List all resources; return None after an error, or if the platform has no search. `faults` receives the error."""
-    try:
-        answer = await global_search.everything(context.caller)
-    except NotAvailable:
-        return None
-    except PlatformError as fault:
-        faults.append(fault)
-        return None
-    if answer.value.fault is not None:
-        faults.append(answer.value.fault)
-    return answer
-
-
-def _lists(listing: SearchListing) -> dict[str, ResourceList]:
+def _lists_by_kind(listing: SearchListing) -> dict[str, ResourceList]:
     """Return the resources of a search by kind of target, without other types."""
     found: dict[str, list[Resource]] = {kind: [] for kind in KINDS.values()}
     for resource, name in listing.names.items():
@@ -158,62 +215,27 @@ def _lists(listing: SearchListing) -> dict[str, ResourceList]:
     return {kind: ResourceList(tuple(resources), listing.complete) for kind, resources in found.items()}
 
 
-def _shield_list(listing: ZoneListing, names: dict[str, str]) -> ResourceList:
-    """Return the shield zones as resources; `names` are the names of pull zones, which their shield zones have, too."""
+def _shield_list(listing: ZoneListing, names: Mapping[Found, str]) -> ResourceList:
+    """Return the shield zones as resources; a shield zone has the name of its pull zone, one of `names`."""
     resources = [
-        Resource(str(zone_id), names.get(str(zone.pull_zone_id), "")) for zone_id, zone in listing.zones.items()
+        Resource(str(zone_id), names.get(Found("cdn", zone.pull_zone_id or 0), ""))
+        for zone_id, zone in listing.zones.items()
     ]
     resources.extend(Resource(str(zone_id)) for zone_id in listing.unusable)
     return ResourceList(tuple(resources), listing.complete)
 
 
-def _owned(context: Context, account: str, zones: ResourceList) -> ResourceList:
-    """Return the zones that this shard polls; a rate limit belongs to the shard of its zone."""
-    found = ((zone, Target(account, "shield_zone", zone.id, zone.name)) for zone in zones.resources)
-    own = tuple(zone for zone, target in found if context.registry.admits(target))
-    return ResourceList(own, zones.complete)
-
-
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
     """Return a zone's rate limits as resources. An item without an id makes the list incomplete."""
-    ids = [limit.identity("ratelimitId") if isinstance(limit, Unusable) else limit.ratelimit_id for limit in limits]
-    return ResourceList(tuple(Resource(str(one), parent=zone_id) for one in ids if one), None not in ids)
-
-
-async def _limits_of(context: Context, zone: Resource) -> ResourceList | None:
-    """List the rate limits of a zone; return None if the platform has no such list."""
-    try:
-        answer = await context.caller.call(Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": int(zone.id)}))
-    except NotAvailable:
-        # The zone's plan has no rate limits, or the zone was deleted.
-        return ResourceList((), complete=True)
-    return None if answer.value is None else _limit_list(answer.value, zone.id)
-
-
-async def _rate_limits(
-    context: Context, account: str, all_zones: ResourceList, faults: list[PlatformError]
-) -> ResourceList | None:
-    """List the rate limits of the zones that this shard polls; return None if the platform has no such lists."""
-    zones = _owned(context, account, all_zones)
-    found: list[Resource] = []
-    complete = zones.complete
-    for zone in zones.resources:
-        try:
-            listed = await _limits_of(context, zone)
-        except PlatformError as fault:
-            faults.append(fault)
+    resources: list[Resource] = []
+    complete = True
+    for limit in limits:
+        limit_id = limit.identity("ratelimitId") if isinstance(limit, Unusable) else limit.ratelimit_id
+        if limit_id:
+            resources.append(Resource(str(limit_id), parent=zone_id))
+        elif limit_id is None:
             complete = False
-            # An error of one zone does not end the loop; an error that would affect every call does.
-            if isinstance(fault, TransportError | RateLimited | Unauthorized | CredentialError):
-                break
-            continue
-        if listed is not None:
-            found += listed.resources
-            complete = complete and listed.complete
-        elif zone is zones.resources[0]:
-            # The first zone decides: the platform does not have this operation.
-            return None
-    return ResourceList(tuple(found), complete)
+    return ResourceList(tuple(resources), complete)
 
 
 COLLECTOR = DiscoveryCollector()
