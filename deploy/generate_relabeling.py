@@ -1,7 +1,7 @@
-"""Makes the relabelling that gives the series of all targets the same `instance` and `pod`.
+"""Generates the relabeling that gives the series of all targets the same `instance` and `pod`.
 
-So a target has the same series after another exporter takes it over. The series that each process reports about itself
-(`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keep their labels. `docs/generate.py` writes the files.
+With it, a target has the same series after another exporter takes it over. The series that each process reports about
+itself (`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keep their labels. `docs/generate.py` writes the files.
 """
 
 import re
@@ -34,7 +34,7 @@ FILES = {
 
 
 def names() -> Iterator[str]:
-    """Return the names of the targets' series, without their common prefix."""
+    """Yield the names of the targets' series, without their common prefix."""
     own = Telemetry(CollectorRegistry(), "").families()
     for info in (*families(), *HEALTH, *(info for info in own if not info.name.startswith(OF_THE_PROCESS))):
         yield info.name.removeprefix("edge_")
@@ -67,7 +67,7 @@ def generated(text: str, keys: tuple[str, str]) -> str:
     """Replace the generated block of a file's text.
 
     Raises:
-        ValueError: it has no such block.
+        ValueError: the text has no such block.
     """
     found = re.search(rf"(?ms)^( *){re.escape(BEGIN)}\.?\n.*?^ *{re.escape(END)}\n", text)
     if found is None:

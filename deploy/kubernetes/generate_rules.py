@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the rules as PrometheusRule objects, one for each file of deploy/prometheus/rules, or checks that they agree.
+"""Writes a PrometheusRule object for each file of deploy/prometheus/rules, or checks that the objects are up to date.
 
 The text of a rule file is copied with two more columns of indentation, so that its comments are kept.
 """
@@ -24,7 +24,7 @@ spec:
 
 
 def generate(rules: Mapping[str, str]) -> str:
-    """Write rule files, by their names, as PrometheusRule objects."""
+    """Return the PrometheusRule objects of rule files (name → text)."""
     return HEADER + "".join(
         OBJECT.format(name=name.removesuffix(".yml")) + _indented(text) for name, text in sorted(rules.items())
     )
@@ -37,7 +37,7 @@ def _indented(text: str) -> str:
 def main() -> int:
     """Write the file; with `--check` report whether it is up to date."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where the file differs")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file differs")
     arguments = parser.parse_args()
     wanted = generate({path.name: path.read_text(encoding="utf-8") for path in RULES.glob("*.yml")})
     if not arguments.check:

@@ -72,4 +72,4 @@ def test_a_page_that_goes_by_reasons_names_none_that_is_not_and_says_where_the_o
     named = {word for step in steps for word in re.findall(r"`([a-z_]+)`", step)}
     assert named
     assert named - reasons() == set()
-    assert "(EdgeTargetFailing.md) has them all" in text
+    assert "(EdgeTargetFailing.md) lists all reasons" in text
