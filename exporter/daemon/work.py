@@ -31,9 +31,9 @@ from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
 from exporter.web.targets import STATES, all_targets, state_of
+from exporter.wiring.configured_families import TargetFamilies
 from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.selections import addresses_of, selections_of
-from exporter.wiring.target_families import TargetFamilies
 
 CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
