@@ -31,7 +31,7 @@ from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
 from exporter.web.targets import STATES, all_targets, state_of
-from exporter.wiring.configured_families import TargetFamilies
+from exporter.wiring.configured_families import ConfiguredFamilies
 from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.selections import addresses_of, selections_of
 
@@ -88,7 +88,7 @@ class Work:
         self._failures = FailureLog()
         self.poller = Poller(self.schedule, self.registry, self.store, self.ledger, telemetry, clocks, self._failures)
         self.accounts = Accounts(telemetry, self.ledger, machine)
-        self._target_families = TargetFamilies(self.registry, self.store, telemetry)
+        self._configured_families = ConfiguredFamilies(self.registry, self.store, telemetry)
         exposition = Exposition(telemetry.registry)
         thread = machine.executors("renderer")
         self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread)
@@ -212,7 +212,7 @@ class Work:
         removals = self.registry.removals()
         removed = {(one.key.account, one.key.label, label_value(one.name)): one.at for one in removals}
         telemetry.show(telemetry.target_removed, removed)
-        self._target_families.show(self._settings)
+        self._configured_families.show(self._settings)
 
     def _show_states(self, accounts: Iterable[str]) -> None:
         """Update the numbers of targets by state and by what is wrong with them, and of series that are left out."""

@@ -18,7 +18,7 @@ _AT_ONCE = 1000
 
 
 @dataclass(slots=True, eq=False)
-class TargetFamilies:
+class ConfiguredFamilies:
     """Serves what the settings define for the targets that this process polls, by the targets' latest names."""
 
     registry: Registry
