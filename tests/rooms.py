@@ -13,7 +13,7 @@ PACKAGE = Path(exporter.__file__).parent
 # Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"untrusted"}),
-    frozenset({"assets", "blocking", "clock", "log", "metric"}),
+    frozenset({"assets", "blocking", "clock", "log", "mask", "metric"}),
     frozenset({"label_values", "platform", "http_server"}),
     frozenset({"targets", "sandbox", "validation"}),
     frozenset({"collectors", "counters", "telemetry"}),

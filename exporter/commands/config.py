@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from exporter.commands.options import SettingsCommand, config_option, form_option
 from exporter.commands.output.printing import echo
-from exporter.platform.http.mask import MASK
+from exporter.mask import MASK
 from exporter.settings.loading import load
 from exporter.untrusted.patterns import Pattern
 from exporter.validation.configuration_errors import written

@@ -7,7 +7,7 @@ class. An error's text never contains a credential. The platform's own message i
 from collections.abc import Iterable
 from typing import ClassVar
 
-from exporter.platform.http.mask import without_secrets
+from exporter.mask import without_secrets
 
 MESSAGE_LIMIT = 300
 # A message may contain many blanks, which become one.

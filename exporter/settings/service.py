@@ -12,7 +12,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
-from exporter.platform.http.mask import is_ambiguous
+from exporter.mask import is_ambiguous
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.secrets import Secret, SecretError, SecretFile, one_of, read_secret

@@ -11,8 +11,8 @@ from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Label
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, compile_expression
 from exporter.collectors.endpoints.path import Path, parse_path
+from exporter.mask import is_secret_name
 from exporter.platform.api.operations import OPERATIONS
-from exporter.platform.http.mask import is_secret_name
 from exporter.validation.section import Conflict, Section, broken, duplicates
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 

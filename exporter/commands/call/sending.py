@@ -14,12 +14,12 @@ import click
 
 from exporter.collectors.read_only_sql import looks_read_only
 from exporter.commands.output.printing import FAULT, MISUSE, complain, complaining
+from exporter.mask import mask_secrets, without_secrets
 from exporter.platform import errors
 from exporter.platform.api import sql_over_http
 from exporter.platform.api.sql_over_http import Cell, Rows
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
-from exporter.platform.http.mask import mask_secrets, without_secrets
 from exporter.platform.operation import Operation, Request, address_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import load

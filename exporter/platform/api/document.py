@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from exporter.platform.http.mask import mask_secrets
+from exporter.mask import mask_secrets
 from exporter.platform.wire import Wire
 
 

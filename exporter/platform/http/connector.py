@@ -16,8 +16,8 @@ from urllib.request import getproxies_environment
 import httpx
 
 from exporter.blocking import blocking
+from exporter.mask import is_ambiguous
 from exporter.platform import errors
-from exporter.platform.http.mask import is_ambiguous
 from exporter.platform.operation import DEFAULT_PORTS
 
 # Has the arguments of `connector`, and returns a function that creates an account's transport.

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
+from exporter.mask import body_without_secrets
 from exporter.platform import errors
 from exporter.platform.errors import PlatformError, class_for_status, one_line
-from exporter.platform.http.mask import body_without_secrets
 from exporter.platform.operation import Operation
 from exporter.platform.wire import Envelope, Wire, describe, validated
 
