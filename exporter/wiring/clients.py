@@ -1,5 +1,6 @@
 """Creates the client of an account or a database from its settings."""
 
+import math
 import random
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -51,12 +52,12 @@ def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Acce
 
     An account's budget is divided by the number of shards. A database's is not, because one shard polls the database.
     """
+    rate, in_flight = settings.budget.requests_per_second, settings.budget.max_in_flight
     if isinstance(settings, DatabaseSettings):
-        url, scheme, key, shards = settings.url, "bearer", settings.auth_token_file or settings.auth_token, 1
-    else:
-        url, scheme, key = settings.base_url, settings.auth, settings.api_key_file or settings.api_key
-    rate, in_flight = settings.budget.requests_per_second / shards, -(-settings.budget.max_in_flight // shards)
-    return Access(url, scheme, key or SecretStr(""), rate, in_flight, settings.timeout)
+        token = settings.auth_token_file or settings.auth_token or SecretStr("")
+        return Access(settings.url, "bearer", token, rate, in_flight, settings.timeout)
+    key, share = settings.api_key_file or settings.api_key or SecretStr(""), math.ceil(in_flight / shards)
+    return Access(settings.base_url, settings.auth, key, rate / shards, share, settings.timeout)
 
 
 def accesses_of(settings: Settings) -> dict[str, Access]:

@@ -1,12 +1,14 @@
 """Serves what the settings define for targets: labels, thresholds of alerts, and monthly budgets of scripts."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from exporter.exposition.store import ALERT_THRESHOLD, TARGET_LABELS, Store
 from exporter.label_values import label_value
 from exporter.metric import Family, Sample
+from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
-from exporter.settings.thresholds import ALERTS
+from exporter.settings.thresholds import ALERTS, ThresholdSettings
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
@@ -71,26 +73,38 @@ class ConfiguredFamilies:
 
 
 def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
-    """Return labels and thresholds of a target as families. If several settings match its name, the first is used."""
+    """Return the labels and thresholds of a target as families; those of databases have none."""
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:
         return ()
-    labels, thresholds = dict(account.labels), dict[str, float]()
+    name, label = label_value(target.account), label_value(target.key.label)
+    families = []
+    if labels := _labels_of(target, account):
+        keys = sorted(labels)
+        info = replace(TARGET_LABELS, labels=(*TARGET_LABELS.labels, *keys))
+        families.append(Family(info, (Sample((name, label, *(labels[key] for key in keys)), 1.0),)))
+    if thresholds := _thresholds_of(target, settings.thresholds):
+        samples = (Sample((name, alert, label), value) for alert, value in thresholds.items())
+        families.append(Family(ALERT_THRESHOLD, tuple(samples)))
+    return tuple(families)
+
+
+def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
+    """Return the labels of a target, by name; of several values of a label, that of the first match."""
+    labels = dict(account.labels)
     # In reverse, so that the labels of the first match are set last.
     for given in reversed(account.target_labels):
         if given.match.search(target.name):
             labels |= given.labels
-    for one in settings.thresholds:
-        is_for_target = one.account in (None, target.account) and ALERTS[one.alert] in ("", target.kind)
-        if is_for_target and one.match.search(target.name):
-            thresholds.setdefault(one.alert, one.value)
-    name, label = label_value(target.account), label_value(target.key.label)
-    families = []
-    if labels:
-        keys = sorted(labels)
-        info = replace(TARGET_LABELS, labels=(*TARGET_LABELS.labels, *keys))
-        families.append(Family(info, (Sample((name, label, *(labels[key] for key in keys)), 1.0),)))
-    if thresholds:
-        samples = (Sample((name, alert, label), value) for alert, value in thresholds.items())
-        families.append(Family(ALERT_THRESHOLD, tuple(samples)))
-    return tuple(families)
+    return labels
+
+
+def _thresholds_of(target: Target, thresholds: Iterable[ThresholdSettings]) -> dict[str, float]:
+    """Return alert → threshold of a target; of several thresholds of an alert, the first that matches."""
+    found: dict[str, float] = {}
+    for one in thresholds:
+        is_for_account = one.account is None or one.account == target.account
+        is_for_kind = ALERTS[one.alert] in ("", target.kind)
+        if is_for_account and is_for_kind and one.match.search(target.name):
+            found.setdefault(one.alert, one.value)
+    return found

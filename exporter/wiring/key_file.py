@@ -1,4 +1,4 @@
-"""Reads a key from a file, again and again, on an executor, because the file system may hang."""
+"""Reads a key from a file repeatedly, on an executor, because the file system may hang."""
 
 import asyncio
 import math
@@ -10,7 +10,7 @@ from exporter.blocking import blocking
 from exporter.platform.errors import CredentialError
 from exporter.validation.secrets import SecretError, read_secret
 
-# The seconds between two readings of the file.
+# The least seconds between the beginnings of two readings of the file.
 CHECK_SECONDS = 0.2
 # A call waits at most this many seconds for the file, and then uses the key that was read last.
 PATIENCE = 1.0
@@ -40,13 +40,13 @@ class KeyFile:
         return self._key
 
     async def refresh(self) -> None:
-        """Read the file if `CHECK_SECONDS` have passed, and wait for it, at most `PATIENCE` seconds."""
+        """Start to read the file as `look` does, and wait for the end of the reading, at most `PATIENCE` seconds."""
         self.look()
         if self._reading is not None and self._monotonic() - self._began <= PATIENCE:
             await asyncio.wait({self._reading}, timeout=PATIENCE)
 
     def look(self) -> None:
-        """Start to read the file, unless that was done in the last `CHECK_SECONDS`, or still goes on."""
+        """Start to read the file, unless a reading began in the last `CHECK_SECONDS` or has not ended."""
         if self._reading is None and self._monotonic() - self._began >= CHECK_SECONDS:
             self._began = self._monotonic()
             self._reading = asyncio.create_task(self._read(), name="key file")

@@ -1,8 +1,10 @@
 """Creates the selections of targets from the settings."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from exporter.collectors import discovery
+from exporter.collectors.endpoints.endpoint import Endpoint
 from exporter.settings.account import AccountSettings, DiscoveredSettings
 from exporter.settings.model import Settings
 from exporter.targets.selection import Selection
@@ -19,11 +21,7 @@ def selections_of(settings: Settings) -> Iterator[Selection]:
     """Return a selection for each account and kind: the targets that the settings name, and which are discovered."""
     for number, account in enumerate(settings.accounts):
         yield from _account_selections(account, number)
-        for index, endpoint in enumerate(settings.endpoints):
-            if kind := endpoint.own_label:
-                fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
-                is_listed = endpoint.each is not None
-                yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", index, "ids"))
+        yield from _endpoint_selections(account, settings.endpoints)
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
     queries = tuple(query.target() for query in queries_of(settings))
     yield Selection("", "database", databases, setting=("databases",))
@@ -33,43 +31,46 @@ def selections_of(settings: Settings) -> Iterator[Selection]:
 def _account_selections(account: AccountSettings, number: int) -> Iterator[Selection]:
     """Return a selection for each kind of target that the settings of an account can select."""
     name, own = account.name, ("accounts", number)
-    zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
-
-    def named(kind: str, key: str, targets: Iterable[Target], *, discover: bool = False) -> Selection:
-        return Selection(name, kind, tuple(targets), discover=discover, setting=(*own, key))
-
-    def discovered(
-        kind: str, key: str, section: DiscoveredSettings, ids: Iterable[int], attributes: Mapping[str, str]
-    ) -> Selection:
-        return Selection(
-            name,
-            kind,
-            tuple(Target(name, kind, str(one), attributes=attributes) for one in ids),
-            section.discover,
-            section.include,
-            section.exclude,
-            attributes=attributes,
-            setting=(*own, key),
-        )
-
-    yield Selection(name, "account", (Target(name, "account", name, name, watched=_watched(account)),), setting=own)
-    yield discovered("dns_zone", "dns_zones", zones, zones.all_ids(), {})
-    yield discovered("script", "scripts", scripts, scripts.ids, {"read": scripts.read})
-    yield discovered("shield_zone", "shield_zones", shields, shields.ids, {})
-    limits = (
+    itself = Target(name, "account", name, name, watched=_watched(account))
+    yield Selection(name, "account", (itself,), setting=own)
+    zones = tuple(Target(name, "dns_zone", str(zone_id)) for zone_id in account.dns_zones.all_ids())
+    yield _with_listed(Selection(name, "dns_zone", zones, setting=(*own, "dns_zones")), account.dns_zones)
+    read = {"read": account.scripts.read}
+    scripts = tuple(Target(name, "script", str(script_id), attributes=read) for script_id in account.scripts.ids)
+    named_scripts = Selection(name, "script", scripts, attributes=read, setting=(*own, "scripts"))
+    yield _with_listed(named_scripts, account.scripts)
+    shields = tuple(Target(name, "shield_zone", str(zone_id)) for zone_id in account.shield_zones.ids)
+    yield _with_listed(Selection(name, "shield_zone", shields, setting=(*own, "shield_zones")), account.shield_zones)
+    limits = tuple(
         Target(name, "rate_limit", str(limit.id), limit.name, _shield_zone(limit.shield_zone_id))
         for limit in account.rate_limits
     )
-    yield named("rate_limit", "rate_limits", limits, discover=shields.discover and shields.rate_limits)
-    lists = (
+    are_listed = account.shield_zones.discover and account.shield_zones.rate_limits
+    yield Selection(name, "rate_limit", limits, discover=are_listed, setting=(*own, "rate_limits"))
+    lists = tuple(
         Target(name, "access_list", str(item.id), attributes=_shield_zone(item.shield_zone_id))
         for item in account.access_lists
     )
-    yield named("access_list", "access_lists", lists)
-    rules = (Target(name, "waf_custom_rule", str(rule.id)) for rule in account.waf_custom_rules)
-    yield named("waf_custom_rule", "waf_custom_rules", rules)
-    yield named("image", "images", _images(account))
-    yield named("search", "searches", (Target(name, "search", text, text) for text in account.searches))
+    yield Selection(name, "access_list", lists, setting=(*own, "access_lists"))
+    rules = tuple(Target(name, "waf_custom_rule", str(rule.id)) for rule in account.waf_custom_rules)
+    yield Selection(name, "waf_custom_rule", rules, setting=(*own, "waf_custom_rules"))
+    yield Selection(name, "image", tuple(_images(account)), setting=(*own, "images"))
+    searches = tuple(Target(name, "search", text, text) for text in account.searches)
+    yield Selection(name, "search", searches, setting=(*own, "searches"))
+
+
+def _with_listed(named: Selection, section: DiscoveredSettings) -> Selection:
+    """Return a selection that also selects the listed resources that a section of the settings asks for."""
+    return replace(named, discover=section.discover, include=section.include, exclude=section.exclude)
+
+
+def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]) -> Iterator[Selection]:
+    """Return a selection for each configured endpoint that has targets of its own in an account."""
+    for number, endpoint in enumerate(endpoints):
+        if kind := endpoint.own_label:
+            fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
+            is_listed = endpoint.each is not None
+            yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", number, "ids"))
 
 
 def _watched(account: AccountSettings) -> tuple[str, ...]:

@@ -45,9 +45,10 @@ def own_storage(
 
 
 def postgres_storage(settings: Settings) -> "PostgresStorage":
-    """Create the storage in a state database."""
+    """Create the storage in a state database, which takes the configured shard or, without one, any free shard."""
     own, total = settings.own_shard(), settings.shard.total
-    return _database(settings.state, total, range(total) if own is None or own.index is None else (own.index,))
+    wanted = range(total) if own is None or own.index is None else (own.index,)
+    return _database(settings.state, total, wanted)
 
 
 def _database(state: StateSettings, total: int = 1, wanted: Collection[int] = ()) -> "PostgresStorage":
@@ -71,7 +72,7 @@ async def stored_rows(state: StateSettings, collectors: Collection[str]) -> dict
         raise StorageError(f"the state database cannot be read: {error}") from None
 
 
-def problem_of(settings: Settings) -> str:
+def database_problem(settings: Settings) -> str:
     """Return why the state database cannot be used; empty if it can be used, or if the state is not in a database."""
     if not settings.state.is_shared:
         return ""

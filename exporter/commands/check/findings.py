@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from exporter.commands.check.first_round import AccountResult, Row, first_round
+from exporter.commands.check.first_round import FAILED, AccountResult, Row, first_round
 from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
 from exporter.commands.output.table import lay_out
 from exporter.commands.validated_settings import read_settings
@@ -19,7 +19,7 @@ from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
-from exporter.wiring.state_storage import problem_of
+from exporter.wiring.state_storage import database_problem
 
 _COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
 _COLOURS = {"ok": "green", "failing": "red"}
@@ -37,7 +37,7 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
     try:
         settings = read_settings(config, flags, os.environ)
         if not offline:
-            results, faults = _poll_all(settings), list(_state_faults(settings))
+            results, faults = _poll_all(settings), _state_faults(settings)
     except ConfigurationError as error:
         if is_json:
             click.echo(_as_json([], error.faults))
@@ -50,8 +50,8 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
         text = _as_text(results, faults)
     # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
     click.echo(text)
-    if _failing(results) or faults:
-        raise SystemExit(FAULT)
+    if _number_of_failing(results) or faults:
+        sys.exit(FAULT)
 
 
 def _poll_all(settings: Settings) -> Sequence[AccountResult]:
@@ -76,21 +76,19 @@ def _valid(settings: Settings) -> str:
     return f"The configuration is valid: {accounts}, {databases}, {queries}. Nothing was contacted."
 
 
-def _state_faults(settings: Settings) -> Iterator[ConfigurationFault]:
-    """Yield a fault if the state database cannot be used."""
-    if not settings.state.is_shared:
-        return
-    if problem := problem_of(settings):
-        yield settings.fault(("state", settings.state.address_key), problem)
+def _state_faults(settings: Settings) -> list[ConfigurationFault]:
+    """Return a fault if the state database cannot be used; none without a state database."""
+    problem = database_problem(settings)
+    return [settings.fault(("state", settings.state.address_key), problem)] if problem else []
 
 
-def _failing(results: Iterable[AccountResult]) -> int:
-    return sum(row.result == "failing" for result in results for row in result.rows)
+def _number_of_failing(results: Iterable[AccountResult]) -> int:
+    return sum(row.result == FAILED for result in results for row in result.rows)
 
 
 def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
     """Return the tables of all accounts, the faults of the state database, and the number of targets and faults."""
-    targets, failing = sum(result.targets for result in results), _failing(results) + len(faults)
+    targets, failing = sum(result.targets for result in results), _number_of_failing(results) + len(faults)
     ends = [f"fault: {one_line(str(fault))}" for fault in faults]
     ends.append(f"{counted(targets, 'target')}, {counted(failing, 'fault')}.")
     return "\n\n".join([*map(_table, results), "\n".join(map(escape, ends))])
@@ -106,7 +104,7 @@ def _table(result: AccountResult) -> str:
     width = terminal_width()
     colours = None if width is None else _COLOURS
     table = lay_out(_COLUMNS, cells, width, folded=("TARGET", "DETAIL"), colours=colours)
-    return "\n".join([f"account {escape(result.name)}", table, *_load(result)])
+    return "\n".join([f"account {escape(result.name)}", table, *_requests(result)])
 
 
 def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
@@ -116,17 +114,18 @@ def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
         alike.setdefault((row.result, row.detail), []).append(row)
     for same in alike.values():
         if len(same) <= _MOST_ALIKE:
-            yield from (_cells(row, _target(row)) for row in same)
+            yield from (_cells(row, _named_target(row)) for row in same)
         else:
-            yield _cells(same[0], f"{len(same)} targets, first {_target(same[0])}")
+            yield _cells(same[0], f"{len(same)} targets, first {_named_target(same[0])}")
 
 
 def _cells(row: Row, target: str) -> tuple[str, ...]:
     return row.collector, target, row.result, _short(row.detail or counted(row.families, "family", "families"))
 
 
-def _target(row: "Row") -> str:
-    return row.target if not row.name or row.name in row.target else f"{row.target} {row.name}"
+def _named_target(row: Row) -> str:
+    """Return the target with its name, unless it contains the name, as that of a database does."""
+    return row.target if row.name in row.target else f"{row.target} {row.name}"
 
 
 def _short(text: str) -> str:
@@ -134,8 +133,8 @@ def _short(text: str) -> str:
     return escape(text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…")
 
 
-def _load(result: AccountResult) -> Iterator[str]:
-    """Yield the line below a table: the requests that the targets need, and those that the budget allows."""
+def _requests(result: AccountResult) -> Iterator[str]:
+    """Yield the line below a table, if it has one: the requests that the targets need, and those of the budget."""
     if not result.demand:
         return
     demand = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"
@@ -145,15 +144,13 @@ def _load(result: AccountResult) -> Iterator[str]:
     yield needs
 
 
-def _as_json(results: Iterable[AccountResult], configuration: Iterable[ConfigurationFault]) -> str:
+def _as_json(accounts: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
     """Return `ok`, the faults of the configuration, the accounts, and every result."""
-    wrong = [{**fault.place._asdict(), "path": fault.path, "message": fault.message} for fault in configuration]
-    accounts = list(results)
     found = {
-        "ok": not wrong and not _failing(accounts),
-        "configuration": wrong,
+        "ok": not faults and not _number_of_failing(accounts),
+        "configuration": [{**fault.place._asdict(), "path": fault.path, "message": fault.message} for fault in faults],
         "targets": sum(account.targets for account in accounts),
-        "faults": _failing(accounts),
+        "faults": _number_of_failing(accounts),
         "accounts": [
             {
                 "name": account.name,

@@ -31,6 +31,7 @@ _OF_THE_ACCOUNT: tuple[type[PlatformError], ...] = (
     errors.TransportError,
     *errors.TransportError.__subclasses__(),
 )
+_REASONS_OF_THE_ACCOUNT = frozenset(kind.reason for kind in _OF_THE_ACCOUNT)
 
 # Receives how many targets have been polled, and how many there are.
 Progress = Callable[[int, int], None]
@@ -108,25 +109,25 @@ def _is_paused(work: Work, status: Status) -> bool:
 
 
 def _result(work: Work, name: str) -> AccountResult:
-    """Return the result of an account."""
+    """Return the result of an account or a database."""
     plans, pace = work.schedule.plans, work.schedule.accounts[name].pace
-    order = sorted(plans, key=lambda collector: not plans[collector].collector.discovers)
     statuses = [one for one in all_targets(work.parts) if one.target.client_name == name]
+    # The collectors that discover targets come first.
+    order = sorted(plans, key=lambda collector: not plans[collector].collector.discovers)
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))
     # Of a target that does not exist, only the row of the collector that found this out is shown.
     gone = work.store.gone
     shown = [one for one in statuses if one.target.key not in gone or plans[one.collector].collector.owns_target]
     if statuses and all(map(_concerns_the_account, statuses)):
-        return AccountResult(name, [_whole(name, statuses[0])], len(statuses), 0.0, pace.rate, 1.0)
+        return AccountResult(name, [_account_row(name, statuses[0])], len(statuses), 0.0, pace.rate, 1.0)
     return AccountResult(name, list(map(_row, shown)), len(statuses), pace.demand, pace.rate, pace.stretch)
 
 
 def _row(status: Status) -> Row:
     """Return the row for one target of one collector."""
-    target = status.target
-    result = OK if status.up else FAILED
-    if status.up and status.message and not status.families:
-        result = HAS_NONE
+    target, result = status.target, FAILED
+    if status.up:
+        result = HAS_NONE if status.message and not status.families else OK
     detail = status.message if status.polled else "not polled yet: the platform asked to wait"
     number = len(status.families)
     return Row(target.client_name, status.collector, target.key.label, target.name, result, number, detail)
@@ -135,17 +136,24 @@ def _row(status: Status) -> Row:
 def _concerns_the_account(status: Status) -> bool:
     """Return whether a failure does not depend on the target; a missing list of an account shows a wrong base_url."""
     is_missing = status.reason == errors.NotFound.reason and status.target.kind == "account"
-    return is_missing or status.reason in {kind.reason for kind in _OF_THE_ACCOUNT}
+    return is_missing or status.reason in _REASONS_OF_THE_ACCOUNT
 
 
-def _whole(name: str, status: Status) -> Row:
+def _account_row(name: str, status: Status) -> Row:
     """Return the row for an account or database of which all polls fail; `status` is that of its first target."""
-    is_database = name.startswith(DATABASE_PREFIX)
-    place, credential, setting = ("database", "token", "url") if is_database else ("platform", "key", "base_url")
-    words = f"the {place} cannot be reached: {status.message}"
+    if name.startswith(DATABASE_PREFIX):
+        server, credential, setting, target = (
+            "database",
+            "token",
+            "url",
+            f"database/{name.removeprefix(DATABASE_PREFIX)}",
+        )
+    else:
+        server, credential, setting, target = "platform", "key", "base_url", f"account/{name}"
     if status.reason == errors.NotFound.reason:
-        words = f"every poll fails: {status.message}; check the path of {setting}"
+        detail = f"every poll fails: {status.message}; check the path of {setting}"
     elif status.reason in (errors.Unauthorized.reason, errors.Forbidden.reason):
-        words = f"the {credential} is not accepted: {status.message}"
-    target = name.replace(":", "/", 1) if is_database else f"account/{name}"
-    return Row(name, "", target, "", FAILED, 0, words)
+        detail = f"the {credential} is not accepted: {status.message}"
+    else:
+        detail = f"the {server} cannot be reached: {status.message}"
+    return Row(name, "", target, "", FAILED, 0, detail)
