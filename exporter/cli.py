@@ -57,8 +57,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find and load the called command, or report an error that names the nearest one."""
-        name, found, rest = super().resolve_command(ctx, args)
-        return name, None if found is None else load(found.name or ""), rest
+        name, _placeholder, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else load(name), rest
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in the help text, with their whole sentences."""

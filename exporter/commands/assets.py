@@ -9,7 +9,7 @@ from exporter.assets.shipped import ASSETS, AssetError, shipped
 from exporter.commands.output.printing import complain, complaining, counted
 
 
-def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[str, str]:
+def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dict[Path, str]]:
     """Write files to a folder, which is created if it does not exist.
 
     Args:
@@ -18,35 +18,27 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[str, str
         force: whether existing files that differ are replaced; otherwise they are kept.
 
     Returns:
-        A sentence that says what was written, and the differences of the files that were kept; empty if there are none.
+        The number of files that were written, and path → differences of the files that were kept.
 
     Raises:
         AssetError: a file cannot be written.
     """
-    differences: dict[str, str] = {}
     written = 0
+    kept: dict[Path, str] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             path = folder / name
             found = path.read_bytes().decode(errors="replace") if path.exists() else None
-            if found == text:
-                continue
-            if found is not None and not force:
+            if found is None or (found != text and force):
+                path.write_text(text, encoding="utf-8")
+                written += 1
+            elif found != text:
                 lines = unified_diff(found.splitlines(), text.splitlines(), str(path), "this version", lineterm="")
-                differences[name] = "\n".join(lines)
-                continue
-            path.write_text(text, encoding="utf-8")
-            written += 1
+                kept[path] = "\n".join(lines)
     except OSError as error:
         raise AssetError(f"{error.filename or folder}: {error.strerror}") from error
-    same = len(texts) - written - len(differences)
-    sentence = f"{counted(written, 'file')} written to {folder}" + (f"; up to date: {same}" if same else "")
-    if not differences:
-        return sentence, ""
-    listed = "".join(f"\n  {folder / name}" for name in differences)
-    kept = f"these files differ and are kept; --force replaces them:{listed}\n"
-    return sentence, kept + "\n".join(differences.values())
+    return written, kept
 
 
 @click.command("assets")
@@ -70,7 +62,10 @@ def command(what: str, folder: Path, *, force: bool) -> None:
     Exit codes: 0 the files are written or equal; 1 a file cannot be written, or differs and is kept; 2 misuse.
     """  # noqa: D301 - click reads the \b
     with complaining(AssetError):
-        sentence, kept = write(shipped(what), folder, force=force)
-    click.echo(sentence)
+        texts = shipped(what)
+        written, kept = write(texts, folder, force=force)
+    same = len(texts) - written - len(kept)
+    click.echo(f"{counted(written, 'file')} written to {folder}" + (f"; up to date: {same}" if same else ""))
     if kept:
-        complain(kept)
+        listed = "".join(f"\n  {path}" for path in kept)
+        complain("\n".join([f"these files differ and are kept; --force replaces them:{listed}", *kept.values()]))

@@ -43,7 +43,7 @@ DAY = click.DateTime(["%Y-%m-%d"])
 STEP = click.Choice(tuple(STEPS))
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
 _LABEL_HELP = (
-    "A label for every series; use the labels of the live series, with the shipped scrape configuration "
+    "A label for every series; give those that the live series have. With the shipped scrape configuration: "
     "job=edge-exporter, instance=edge-exporter and pod=edge-exporter. Repeatable."
 )
 _STEP_HELP = "Time between samples: with 1h the file is a quarter as large, with 3h a tenth."
@@ -69,8 +69,8 @@ def command(
     """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes Prometheus blocks of it. The series have the names of
-    the daemon's counters, and end before the day on which the daemon first saw each of them, according to its state;
-    without a state, with yesterday. The count of a day is spread evenly over the day.
+    the daemon's counters. Each ends before the day on which the daemon first saw it, which is in the daemon's state;
+    without a state, it ends with yesterday. The count of a day is spread evenly over the day.
 
     Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written, because
     the configuration or an argument is wrong; 130 interrupted, and nothing is written.
@@ -82,7 +82,7 @@ def command(
         polled = [plan.collector for plan in plans_of(settings).values()]
         charts = _with_charts(settings, polled)
         families = [info for one in charts for info in counters(one)]
-        parsed = _parsed(labels, {label for info in families for label in info.labels})
+        added = _parse_labels(labels, {label for info in families for label in info.labels})
         if output.exists():
             raise click.UsageError(f"{output} already exists: remove it, or choose another --output")
         span, past, failures = asyncio.run(_read(settings, polled, charts, first, last))
@@ -90,7 +90,7 @@ def command(
     if not past:
         complain("\n".join([*faults, f"nothing is written: there are no counters, or they began before {span}"]))
     try:
-        samples = write(output, past, parsed, STEPS[step])
+        samples = write(output, past, added, STEPS[step])
     except OSError as error:
         complain(f"cannot write {output}: {error.strerror or error}")
     echo(f"{output}: {span}, {len(past)} series, {samples} samples, {output.stat().st_size / 1e6:.1f} MB.")
@@ -106,11 +106,11 @@ def _with_charts(settings: Settings, polled: Iterable[Collector]) -> list[Target
     return [one for one in targets if one in BUILT_IN or one.name in endpoints]
 
 
-def _parsed(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """Return name → value from texts `NAME=VALUE`.
+def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """Parse texts `NAME=VALUE` to name → value; `taken` are the names of the labels that the series have already.
 
     Raises:
-        click.UsageError: a name is not valid, is there twice, or is one of the labels `taken`, which the series have.
+        click.UsageError: a name is not valid, is taken, or occurs twice.
     """
     found: dict[str, str] = {}
     for text in labels:
@@ -134,8 +134,8 @@ async def _read(
         settings: the settings.
         polled: all collectors; those that discover targets are polled first.
         charts: the collectors whose charts are read.
-        first: the first day; None: the one with which there are 30 days.
-        last: the last day; None: yesterday.
+        first: the first day, as for `_days`.
+        last: the last day, as for `_days`.
 
     Returns:
         The days as text, the series, and messages about what could not be read.
@@ -152,11 +152,25 @@ async def _read(
             opened.push_async_callback(client.aclose)
             accounts.append(AccountCharts(account.name, client, registry, rows))
         await asyncio.gather(*(one.discover(polled) for one in accounts))
-        yesterday = min(one.today for one in accounts) - 1
-        end = yesterday if last is None else last.toordinal()
-        days = range(end - DEFAULT_DAYS + 1 if first is None else first.toordinal(), end + 1)
-        if not days or end > yesterday:
-            raise click.UsageError(f"--from and --to: the last day that has ended is {date.fromordinal(yesterday)}")
+        days = _days(first, last, yesterday=min(one.today for one in accounts) - 1)
         past = await asyncio.gather(*(one.read(charts, days) for one in accounts))
-    span = f"{date.fromordinal(days[0])} to {date.fromordinal(end)}"
+    span = f"{date.fromordinal(days[0])} to {date.fromordinal(days[-1])}"
     return span, list(chain.from_iterable(past)), list(chain.from_iterable(one.failures for one in accounts))
+
+
+def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> range:
+    """Return the ordinals of the days to read.
+
+    Args:
+        first: the first day; None for the 30 days that end with the last one.
+        last: the last day; None for yesterday.
+        yesterday: the ordinal of yesterday, by the clock of the platform.
+
+    Raises:
+        click.UsageError: there are no such days, or the last one has not ended.
+    """
+    end = yesterday if last is None else last.toordinal()
+    start = end - DEFAULT_DAYS + 1 if first is None else first.toordinal()
+    if start > end or end > yesterday:
+        raise click.UsageError(f"--from and --to: the last day that has ended is {date.fromordinal(yesterday)}")
+    return range(start, end + 1)

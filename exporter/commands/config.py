@@ -46,7 +46,7 @@ def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
 
 
 def _plain(value: object, field: FieldInfo) -> object:
-    """Return a value as text of the file, with secrets masked."""
+    """Return a value as JSON, written as in a configuration file; secrets are masked."""
     shown: object
     match value:
         case SecretStr():

@@ -63,19 +63,20 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Return the answer as text: two lines for each absence, which say what is absent and why."""
+    """Yield the answer as text: two lines for each absence, which say what is absent and why."""
     for named, words in answer["others"].items():
         yield f"{named}: {words}"
     for absence in answer["absences"]:
         targets = [f"{one['target']} ({one['name']})" if one["name"] else one["target"] for one in absence["targets"]]
         account = f" of {absence['account']}" if absence["account"] else ""
-        yield f"{_listed(absence['families'])}: {_listed(targets, absence['number'])}{account}"
+        families = absence["families"]
+        yield f"{_first_of(families, len(families))}: {_first_of(targets, absence['number'])}{account}"
         yield f"  {absence['text']}"
     if not (answer["others"] or answer["absences"]):
         yield "Nothing is absent: every possible family has series."
 
 
-def _listed(names: Sequence[str], number: int = 0) -> str:
-    """Return the first five names, and how many more there are; `number` is their total if `names` lacks some."""
-    more = max(number, len(names)) - _SHOWN
+def _first_of(names: Sequence[str], total: int) -> str:
+    """Return the first five names, and how many more of the total there are; `names` may lack some of them."""
+    more = total - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

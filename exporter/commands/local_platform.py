@@ -27,8 +27,8 @@ SHORTEST_INTERVAL = 5.0
 QUERY = "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROUP BY region"
 
 
-def listed(world: World) -> dict[str, object]:
-    """Return settings of an account, which list those resources of a world that the exporter cannot discover."""
+def undiscoverable(world: World) -> dict[str, object]:
+    """Return the settings of an account that name the resources of a world that the exporter cannot discover."""
     return {
         "rate_limits": [
             {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
@@ -47,7 +47,7 @@ def listed(world: World) -> dict[str, object]:
 
 
 def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
-    """Return the settings of a demo: they poll everything in a world, which a sandbox serves at `url`."""
+    """Return the settings of an exporter that polls everything in a world, which a sandbox serves at `url`."""
     scripts = world.scripts.scripts
     account = {
         "name": "demo",
@@ -57,7 +57,7 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
         "scripts": {"monthly_budget_dollars": {scripts.name(script): 500.0 for script in scripts}},
         "labels": {"team": "web"},
         "target_labels": [{"match": "shop", "labels": {"team": "shop"}}],
-        **listed(world),
+        **undiscoverable(world),
     }
     query = {"name": "orders_open", "help": "Orders not yet shipped.", "sql": QUERY, "interval": "10s"}
     token = keys.DATABASE_TOKEN_READ_ONLY
@@ -80,7 +80,7 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level = "warni
 
 
 def serve_demo(*, listen: str, sandbox_port: int, fast: bool, seed: int, log_level: Level) -> None:
-    """Serve a world, and an exporter that polls it, until a signal."""
+    """Serve a sandbox, and an exporter that polls it, until a signal."""
     try:
         address = str(parse_listen(listen))
     except ValueError as error:
@@ -113,7 +113,7 @@ def _print_urls(exporter: str, sandbox: str) -> None:
 
 
 def serve_sandbox(host: str, port: int, *, fast: bool, seed: int, zones: int, scripts: int, shield_zones: int) -> None:
-    """Serve a world alone until a signal."""
+    """Serve a sandbox alone, until a signal."""
     configure("warning", "auto")
     serve(_run_sandbox(World(seed, WorldClock(speed=FAST if fast else 1.0), zones, scripts, shield_zones), host, port))
 

@@ -84,6 +84,7 @@ def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
 
 @cache
 def _built_in() -> frozenset[str]:
+    """Return the names of all families that do not come from configured queries and endpoints."""
     return frozenset(info.name for _, _, infos in sections() for info in infos)
 
 
@@ -113,17 +114,25 @@ def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
     for title, collector, infos in sections(collectors):
         lines += ["", f"## {title}"]
         if collector is not None:
-            conditions = {name: f" (only with `{setting}`)" for name, setting in _OPT_IN.items()}
-            asked = (f"`{_request(one)}`{conditions.get(one.name, '')}" for one in collector.operations)
-            interval = f"{format_duration(collector.interval)} by default (`collectors.{collector.section}.interval`)"
-            lines += ["", f"Polled every {interval} with {', '.join(dict.fromkeys(asked))}."]
-        lines += ["", _NOTES[title]] if title in _NOTES else []
+            lines += ["", _how_polled(collector)]
+        if title in _NOTES:
+            lines += ["", _NOTES[title]]
         lines += ["", "| metric | type | unit | labels | stability | meaning |", "|---|---|---|---|---|---|"]
         for info in infos:
             labels = ", ".join(f"`{label}`" for label in info.labels)
             meaning = info.help.replace("|", "\\|").replace("<", "&lt;")
             lines.append(f"| `{info.name}` | {info.kind} | {info.unit} | {labels} | {stability(info)} | {meaning} |")
     return "\n".join(lines) + "\n"
+
+
+def _how_polled(collector: Collector) -> str:
+    """Return a sentence with the default interval of a collector, and its requests, each once."""
+    requests = []
+    for operation in collector.operations:
+        condition = f" (only with `{_OPT_IN[operation.name]}`)" if operation.name in _OPT_IN else ""
+        requests.append(f"`{_request(operation)}`{condition}")
+    interval = f"{format_duration(collector.interval)} by default (`collectors.{collector.section}.interval`)"
+    return f"Polled every {interval} with {', '.join(dict.fromkeys(requests))}."
 
 
 def _request(operation: Operation[Any]) -> str:
@@ -136,6 +145,7 @@ def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
 
 
 def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo]) -> dict[str, object]:
+    """Return a section as JSON."""
     plain: dict[str, object] = {"section": title}
     if collector is not None:
         key = f"collectors.{collector.section}.interval"

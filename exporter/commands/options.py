@@ -60,7 +60,7 @@ class SettingsCommand(click.Command):
         self._lists_all = lists_all
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call the command."""
+        """Call the command, with the given flags as one parameter."""
         given = {option.opts[0]: ctx.params.pop(option.name or "") for option in self._settings}
         ctx.params["flags"] = {flag: text for flag, text in given.items() if text is not None}
         return super().invoke(ctx)
@@ -74,7 +74,8 @@ class SettingsCommand(click.Command):
             # An argument has no record: it is in the usage line.
             if record is not None:
                 sections.setdefault(title, []).append(record)
-        for title in sections if self._lists_all else ("Options", ACCOUNT):
+        titles = list(sections) if self._lists_all else ["Options", ACCOUNT]
+        for title in titles:
             with formatter.section(title):
                 formatter.write_dl(sections[title])
         if not self._lists_all:

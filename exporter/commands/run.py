@@ -1,7 +1,8 @@
 """`run`: runs the daemon. In: flags, environment and file. Out: a process that serves until SIGTERM or SIGINT."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import click
@@ -29,26 +30,23 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
 
     Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 an unknown flag.
     """
-
-    def read() -> Settings:
-        return read_settings(config, flags, os.environ)
-
+    read = partial(read_settings, config, flags, os.environ)
     settings = read()
     configure(settings.log.level, settings.log.format)
-    path = configuration_file(config, os.environ)
+    serve(_run_daemon(settings, read, configuration_file(config, os.environ)))
 
-    def started(daemon: Daemon) -> None:
-        logger().info(
-            "started",
-            version=__version__,
-            config=None if path is None else str(path.absolute()),
-            state=daemon.work.storage.location or None,
-            accounts=len(daemon.settings.accounts),
-            databases=len(daemon.settings.databases),
-        )
 
-    async def work() -> None:
-        with listening("--web.listen"):
-            await run(settings, read, started)
+async def _run_daemon(settings: Settings, read: Callable[[], Settings], file: Path | None) -> None:
+    with listening("--web.listen"):
+        await run(settings, read, lambda daemon: _log_start(daemon, file))
 
-    serve(work())
+
+def _log_start(daemon: Daemon, file: Path | None) -> None:
+    logger().info(
+        "started",
+        version=__version__,
+        config=None if file is None else str(file.absolute()),
+        state=daemon.work.storage.location or None,
+        accounts=len(daemon.settings.accounts),
+        databases=len(daemon.settings.databases),
+    )

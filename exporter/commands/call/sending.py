@@ -48,6 +48,7 @@ _MOST_ATTEMPTS = 3
 def call(
     operation: Operation[Any],
     values: Mapping[str, Any],
+    statements: Sequence[str],
     config: Path | None,
     flags: Mapping[str, str],
     *,
@@ -58,13 +59,13 @@ def call(
 
     Args:
         operation: the operation.
-        values: the name of each parameter, and its value; None if it is not given. For `sql`: its statements.
+        values: the name of each parameter, and its value; None if it is not given.
+        statements: the SQL statements of the operation `sql`; empty for other operations.
         config: the configuration file; None for the default one.
         flags: the flags of the settings, name → text.
         callee: the name of the account or database to call; None if there is only one.
         yes: whether a request that may write is sent.
     """
-    statements: Sequence[str] = values.get("statements", ())
     if statements:
         request = sql_over_http.execution(statements, writes=not all(map(looks_read_only, statements)))
     else:
@@ -74,8 +75,8 @@ def call(
         address = address_of(called.url if isinstance(called, DatabaseSettings) else called.base_url, request)
         if request.operation.writes and not yes:
             what = f"{operation.name} on {called.name} changes something on the platform: {operation.help}"
-            body = _as_text(request.body)
-            complain(f"{what}\n  {operation.method} {address}\n  {body}\nNothing was sent: --yes sends it.", MISUSE)
+            shown = f"  {operation.method} {address}\n  {_as_text(request.body)}"
+            complain(f"{what}\n{shown}\nNothing was sent: --yes sends it.", MISUSE)
         try:
             value, faults, key = asyncio.run(_send(called, request, statements))
         except PlatformError as error:
@@ -99,7 +100,7 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
     """Return the account or database of this name, or the only one; without either, end the command with a message."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
     what, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
-    found: list[Callee] = [one for one in known if name in (None, one.name)]
+    found: list[Callee] = [one for one in known if name is None or one.name == name]
     if len(found) != 1:
         names = ", ".join(one.name for one in known)
         choice = f"has {names}; --{what} selects one of them" if names else f"has no {what}"
@@ -108,23 +109,27 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
 
 
 async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]) -> tuple[Any, list[str], str]:
-    """Make the call; return JSON, the statements that failed in an otherwise good answer, and the key that was sent."""
+    """Make the call; return JSON, a message for each statement that failed, and the key that was sent."""
     # A single call has the whole budget.
     async with aclosing(client_of(access_of(callee, 1), Observer())) as client:
         key, *_ = await client.credential.header()
         caller = client.calls_until(client.clocks.monotonic() + _MOST_ATTEMPTS * callee.timeout)
-        if not statements:
-            answer = await caller.call(request)
-            if answer.value is None:
-                raise errors.NotFound("the platform answered 404: it has no data, or there is no such id", status=404)
-            return json.loads(answer.raw.decode("utf-8", "replace")), [], key
-        outcomes = (await sql_over_http.execute(caller, statements, writes=request.operation.writes)).value
-    failed = [
+        if statements:
+            outcomes = (await sql_over_http.execute(caller, statements, writes=request.operation.writes)).value
+            return [_plain(outcome) for outcome in outcomes], _failed(outcomes), key
+        answer = await caller.call(request)
+    if answer.value is None:
+        raise errors.NotFound("the platform answered 404: it has no data, or there is no such id", status=404)
+    return json.loads(answer.raw.decode("utf-8", "replace")), [], key
+
+
+def _failed(outcomes: Sequence[Rows | errors.StatementError]) -> list[str]:
+    """Return a message for each statement that failed, with its number."""
+    return [
         f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
         for number, outcome in enumerate(outcomes, start=1)
         if isinstance(outcome, errors.StatementError)
     ]
-    return [_plain(outcome) for outcome in outcomes], failed, key
 
 
 def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:
@@ -148,6 +153,7 @@ def exit_code(error: PlatformError) -> int:
 def _as_text(value: Any, secrets: Sequence[str] = ()) -> str:  # noqa: ANN401 - any JSON
     """Return JSON as text: secrets masked, control characters escaped, in one line unless the output is a terminal."""
     layout: dict[str, Any] = {"indent": 2} if sys.stdout.isatty() else {"separators": (",", ":")}
+    # In a list, because the value itself may be a text, and texts are masked in their list or object.
     shown = [value]
-    mask_secrets(shown, _SECRET_FIELDS.__contains__, lambda text: without_secrets(text, secrets))
+    mask_secrets(shown, lambda field: field in _SECRET_FIELDS, lambda text: without_secrets(text, secrets))
     return escape(json.dumps(shown[0], ensure_ascii=False, **layout), keep="\n")

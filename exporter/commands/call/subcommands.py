@@ -46,17 +46,19 @@ class _Time(click.DateTime):
 
 
 class _Secret(click.File):
-    """A parameter type: a secret in a file or from standard input. Errors do not show the text: it may be secret."""
+    """A parameter type: a secret, read from a file or standard input. Its errors do not repeat the given text."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, ARG002
-        """Return the content of a file, without the line break at its end."""
+        """Return the content of the named file, without the line break at its end."""
         try:
             # click itself would leave the file open if another parameter is refused.
             with click.open_file(value, encoding=self.encoding) as file:
                 text = file.read().removesuffix("\n").removesuffix("\r")
         except (OSError, ValueError):
             self.fail("is not a readable file; a secret is read from a file, or - for standard input")
-        return text or self.fail("is empty")
+        if not text:
+            self.fail("is empty")
+        return text
 
 
 def _array(text: str) -> list[Any]:
@@ -94,7 +96,9 @@ def _option(parameter: Parameter) -> click.Option:
 
 def command_of(operation: Operation[Any]) -> click.Command:
     """Return the command that carries out an operation."""
-    marks = "(writes) " * operation.writes + "(not in every deployment) " * (not operation.documented)
+    marks = "(writes) " if operation.writes else ""
+    if not operation.documented:
+        marks += "(not in every deployment) "
     what = "database" if operation.path == sql_over_http.PIPELINE.path else "account"
     parameters: list[click.Parameter] = [*map(_option, operation.parameters)]
     if operation is SQL:
@@ -111,6 +115,6 @@ def command_of(operation: Operation[Any]) -> click.Command:
     @click.option("-y", "--yes", is_flag=True, help="Send the request, although it may change something.")
     @config_option
     def command(config: Path | None, flags: Mapping[str, str], callee: str | None, *, yes: bool, **values: Any) -> None:  # noqa: ANN401
-        call(operation, values, config, flags, callee=callee, yes=yes)
+        call(operation, values, values.pop("statements", ()), config, flags, callee=callee, yes=yes)
 
     return command

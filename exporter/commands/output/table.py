@@ -54,10 +54,12 @@ def _folded_widths(rows: Iterable[Sequence[str]], width: int, folded: Sequence[s
     needed: dict[str, int] = {}
     for heading, *cells in zip(*rows, strict=True):
         needed[heading] = max(wcswidth(line) for cell in (heading, *cells) for line in cell.split("\n"))
-    left = width - sum(size + _GAP for column, size in needed.items() if column not in folded) + _GAP
+    # The last column has no gap after it.
+    left = width + _GAP - sum(size + _GAP for column, size in needed.items() if column not in folded)
     widths: dict[str, int] = {}
     # From the narrowest to the widest: what a column does not need of its share is left to the wider ones.
-    for place, column in enumerate(sorted(folded, key=needed.__getitem__)):
-        widths[column] = max(_LEAST_FOLDED, min(needed[column], left // (len(folded) - place) - _GAP))
+    for column in sorted(folded, key=needed.__getitem__):
+        share = left // (len(folded) - len(widths)) - _GAP
+        widths[column] = max(_LEAST_FOLDED, min(needed[column], share))
         left -= widths[column] + _GAP
     return widths
