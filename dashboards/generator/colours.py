@@ -32,7 +32,7 @@ NEUTRAL = Thresholds(Colour.INFO)
 
 
 def red_from(value: float) -> Thresholds:
-    """Green below a value, red from it on."""
+    """Colour values green below a limit, and red from it on."""
     return Thresholds(Colour.GOOD, ((value, Colour.BAD),))
 
 
@@ -40,17 +40,17 @@ RED_FROM_ONE = red_from(1)
 
 
 def warn_from(value: float) -> Thresholds:
-    """Green below a value, orange from it on: worth a look, but nothing is broken."""
+    """Colour values green below a limit, and orange from it on: worth a look, but nothing is broken."""
     return Thresholds(Colour.GOOD, ((value, Colour.WARN),))
 
 
 def warn_then_red(warn: float, bad: float) -> Thresholds:
-    """Green, then orange, then red, as the value grows."""
+    """Colour values green below the first limit, red from the second one on, and orange between them."""
     return Thresholds(Colour.GOOD, ((warn, Colour.WARN), (bad, Colour.BAD)))
 
 
 def red_then_warn(bad_below: float, warn_below: float) -> Thresholds:
-    """Red, then orange, then green, as the value grows: for remaining time."""
+    """Colour values red below the first limit, green from the second one on, and orange between: for remaining time."""
     return Thresholds(Colour.BAD, ((bad_below, Colour.WARN), (warn_below, Colour.GOOD)))
 
 

@@ -156,7 +156,10 @@ def _panels(page: Page) -> list[JSON]:
             "id": _identity(f"row {row.title}"),
         }
         panels, y = _placed(row, y + 1)
-        placed += [heading | {"panels": panels}] if row.folded else [heading | {"panels": []}, *panels]
+        if row.folded:
+            placed.append(heading | {"panels": panels})
+        else:
+            placed += [heading | {"panels": []}, *panels]
     return placed
 
 

@@ -172,9 +172,13 @@ class Panel:
     @property
     def colours(self) -> frozenset[Colour]:
         """All colours that have a meaning in this panel."""
+        found: set[Colour] = set()
         parts: list[View | Column] = [self.view, *self.columns]
-        words = {word.colour for part in parts for word in part.words}
-        return frozenset(words.union(*(part.steps.colours for part in parts if part.steps)))
+        for part in parts:
+            found.update(word.colour for word in part.words)
+            if part.steps is not None:
+                found |= part.steps.colours
+        return frozenset(found)
 
     @property
     def instant(self) -> bool:

@@ -20,17 +20,15 @@ def panel(title: str, shows: str, act: str, view: View, *content: str | Query | 
         shows: what it shows.
         act: what to do about it.
         view: how it is drawn.
-        content: its queries; of a table also its columns, and queries without a column only add labels to rows.
+        content: its queries, and the columns of a table. Queries of a table without a column add labels to its rows.
     """
-    if isinstance(view, Tile):
-        (query,) = _queries(each for each in content if not isinstance(each, Column))
-        return _tile(Panel(title, shows, act, view, (query,)), view)
     columns = tuple(each for each in content if isinstance(each, Column))
     of_columns = _queries(column.query for column in columns if column.query)
     others = _queries(each for each in content if not isinstance(each, Column))
     if isinstance(view, Table):
         view = replace(view, columns=columns)
-    return Panel(title, shows, act, view, of_columns + others)
+    plain = Panel(title, shows, act, view, of_columns + others)
+    return _tile(plain, view) if isinstance(view, Tile) else plain
 
 
 def _queries(written: Iterable[str | Query]) -> tuple[Query, ...]:
@@ -38,7 +36,7 @@ def _queries(written: Iterable[str | Query]) -> tuple[Query, ...]:
 
 
 def _tile(plain: Panel, view: Tile) -> Panel:
-    """Make the tile show why its figure is unknown."""
+    """Make a tile of a panel: it shows why its figure is unknown."""
     (query,) = plain.queries
     query = replace(query, expr=figures.count_or_reason(query.expr, *view.unknown))
     return replace(plain, act=plain.act + _UNKNOWN, view=replace(view, words=figures.WORDS), queries=(query,))

@@ -5,8 +5,8 @@ from dashboards.generator.promql import highest
 from dashboards.generator.selectors import ACCOUNT, gauge, series
 
 
-def _thing(name: str, title: str, about: str, family: str, *, value: str, text: str) -> Variable:
-    """Return a choice of things by their ids, which are shown by their names."""
+def _by_name(name: str, title: str, about: str, family: str, *, value: str, text: str) -> Variable:
+    """Return a choice of ids, which are shown by their names; the labels `value` and `text` of a family have both."""
     return Variable(name, title, about, highest(gauge(family, ACCOUNT), text, value), value, text)
 
 
@@ -19,10 +19,10 @@ ACCOUNTS = Variable("account", "Account", "An account of the configuration.", se
 _DATABASE = "A database of the configuration."
 DATABASES = Variable("database", "Database", _DATABASE, series("edge_database_up"), "database")
 _ZONE = "A DNS zone: shown by its domain, chosen by its id."
-ZONES = _thing("zone", "DNS zone", _ZONE, "edge_dns_window_queries", value="zone_id", text="domain")
+ZONES = _by_name("zone", "DNS zone", _ZONE, "edge_dns_window_queries", value="zone_id", text="domain")
 _SCRIPT = "An edge script: shown by its name, chosen by its id."
-SCRIPTS = _thing("script", "Script", _SCRIPT, "edge_script_info", value="script_id", text="script")
+SCRIPTS = _by_name("script", "Script", _SCRIPT, "edge_script_info", value="script_id", text="script")
 _SHIELD_ZONE = "A shield zone: shown by its pull zone's name, if that is known, chosen by its id."
-SHIELD_ZONES = _thing(
+SHIELD_ZONES = _by_name(
     "shield_zone", "Shield zone", _SHIELD_ZONE, "edge_shield_zone_info", value="shield_zone_id", text="pull_zone"
 )

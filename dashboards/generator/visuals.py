@@ -166,9 +166,17 @@ def _rows(declared: Panel, view: Table) -> list[JSON]:
     if not view.columns:
         return [{"id": "organize", "options": {"excludeByName": {"Time": True}}}]
     # Grafana names the value of a single result "Value", and those of several results "Value #A", "Value #B" and so on.
+    # The queries of the columns come first, in the order of the columns.
+    letters = iter(ascii_uppercase)
+    names: dict[str, str] = {}
+    for column in view.columns:
+        if column.label:
+            names[column.label] = column.title
+        elif len(declared.queries) == 1:
+            names["Value"] = column.title
+        else:
+            names[f"Value #{next(letters)}"] = column.title
     # If only the first of several results has rows, Grafana names it "Value".
-    values = iter(["Value"] if len(declared.queries) == 1 else [f"Value #{letter}" for letter in ascii_uppercase])
-    names = {column.label or next(values): column.title for column in view.columns}
     if "Value #A" in names:
         names["Value"] = names["Value #A"]
     order = {name: position for position, name in enumerate(names)}

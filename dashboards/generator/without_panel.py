@@ -23,12 +23,16 @@ def with_remaining(pages: Sequence[Page]) -> tuple[Page, ...]:
     """Add to each page a folded row with the metrics of its subject that no panel of any page shows."""
     queries = [query for page in pages for panel in page.panels for query in panel.queries]
     shown = {name for query in queries for name in re.findall(r"\bedge_\w+", query.expr)}
-    missing = [(each, info) for each in CATALOGUE for info in each.families if info.name not in shown]
-    return tuple(_with_row(page, [one for one in missing if _page_of(one[1].name) == page.uid]) for page in pages)
+    missing: dict[str, list[tuple[Collector, FamilyInfo]]] = {page.uid: [] for page in pages}
+    for collector in CATALOGUE:
+        for info in collector.families:
+            if info.name not in shown:
+                missing[_page_of(info.name)].append((collector, info))
+    return tuple(_with_row(page, missing[page.uid]) for page in pages)
 
 
 def _with_row(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Page:
-    """Add a row with a panel for each of these metrics, three panels next to each other; no row without metrics."""
+    """Add a row with a panel for each of these metrics, three panels next to each other; none without metrics."""
     panels: list[Panel] = []
     for start in range(0, len(missing), _COLUMNS):
         line = missing[start : start + _COLUMNS]

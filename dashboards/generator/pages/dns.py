@@ -128,7 +128,7 @@ _QUERIES = row(
     panel(
         "Zones",
         "Zones with the most queries today; at most 100. Usual day: the mean of the window without today. Pace: today"
-        " compared with this time yesterday and a week ago or, without these, with the usual day's elapsed share.",
+        " compared with this time yesterday and a week ago or, without these, with the elapsed part of a usual day.",
         "Look at a busy zone whose pace is far from 100 %. Early in the UTC day the pace is inexact.",
         Table(sort="Today", height=10),
         *columns.OF_ZONE,

@@ -17,7 +17,7 @@ from dashboards.generator.queries.figures import SILENT
 from dashboards.generator.queries.subject import about
 from dashboards.generator.selectors import ACCOUNT, gauge, increase, lately, series
 
-# The most rows of one kind: more have one cause.
+# The most rows of one kind: if there are more, they most often have one cause.
 ROWS = 20
 
 # Factors of a zone's usual traffic below and above which it is reported.
@@ -257,9 +257,14 @@ FINDINGS = (
     Finding("Database query fails", "database", _LOOK, _QUERY_FAILING, ("database", "query")),
 )
 
-_BY_AREA = {finding.area: [other.query() for other in FINDINGS if other.area == finding.area] for finding in FINDINGS}
-_FOUND = " or ".join(
-    f'label_replace({" or ".join(found)}, "area", "{area}", "", "")' for area, found in _BY_AREA.items()
-)
+
+def _in_area(area: str) -> str:
+    """Return a query for all findings of an area, with the label `area`."""
+    found = " or ".join(finding.query() for finding in FINDINGS if finding.area == area)
+    return f'label_replace({found}, "area", "{area}", "", "")'
+
+
+_AREAS = dict.fromkeys(finding.area for finding in FINDINGS)
+_FOUND = " or ".join(map(_in_area, _AREAS))
 _LABELS = frozenset(label for finding in FINDINGS for label in finding.labels)
 FOUND = Query(about(_FOUND, _LABELS), step=OWN_METRICS, quiet="something is wrong")
