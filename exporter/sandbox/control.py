@@ -27,8 +27,8 @@ from exporter.sandbox.world_clock import WorldClock
 
 # The number of resources of each kind that are listed.
 _SHOWN: Final = 1_000
-# The largest number in the parameters of an event.
-_REACH: Final = 10**9
+# The largest number in the parameters of an event. Larger ones could make the world's sums overflow.
+_LARGEST_NUMBER: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
 # Event → the method of `World` that it calls.
@@ -61,11 +61,12 @@ class _ClockChange(BaseModel):
 
 
 async def refuse(_request: Request, error: RequestError) -> Response:
-    """Return the response for a wrong request."""
+    """Return the response to a wrong request of a control endpoint."""
     return payload({"reasons": error.reasons}, error.status)
 
 
 def _summary(world: World) -> dict[str, Any]:
+    """Return the world as the control endpoint shows it."""
     return {
         "now": _iso(world.clock.now()),
         "seed": world.seed,
@@ -91,7 +92,7 @@ def _summary(world: World) -> dict[str, Any]:
         "search_terms": seed("search_terms"),
         "databases": list(DATABASES),
         "keys": world.keys,
-        "events": _catalogue(world),
+        "events": _event_descriptions(world),
     }
 
 
@@ -105,7 +106,7 @@ def _iso(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).isoformat()
 
 
-def _catalogue(world: World) -> dict[str, dict[str, Any]]:
+def _event_descriptions(world: World) -> dict[str, dict[str, Any]]:
     """Return event → its description and its parameters."""
     return {
         name: {
@@ -128,9 +129,8 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
         raise RequestError(f"event: must be one of {', '.join(events)}")
     parameters = {key: value for key, value in given.items() if key != "event"}
     for key, value in parameters.items():
-        # Larger amounts could make the world's sums overflow.
-        if isinstance(value, int | float) and not key.endswith("_id") and abs(value) > _REACH:
-            raise RequestError(f"{key}: at most {_REACH} at once")
+        if isinstance(value, int | float) and not key.endswith("_id") and abs(value) > _LARGEST_NUMBER:
+            raise RequestError(f"{key}: at most {_LARGEST_NUMBER} at once")
     try:
         return validate_call(config=ConfigDict(allow_inf_nan=False))(event)(**parameters)
     except ValidationError as error:
@@ -143,6 +143,7 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
 
 
 def _events(world: World) -> dict[str, Callable[..., object]]:
+    """Return event → the bound method that it calls."""
     return {name: attrgetter(method)(world) for name, method in _METHODS.items()}
 
 

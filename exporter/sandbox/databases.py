@@ -31,6 +31,7 @@ class _File:
     def __init__(self, noise: Noise) -> None:
         self._folder = TemporaryDirectory(prefix="sandbox-database-", ignore_cleanup_errors=True)
         self.path = str(Path(self._folder.name) / "database.sqlite3")
+        # This creates the file: `connect` opens only an existing one.
         sqlite3.connect(self.path).close()
         self._keeper = connect(self.path, read_only=False)
         self._keeper.execute("PRAGMA journal_mode=WAL")
@@ -72,7 +73,7 @@ class Database:
             connection = connect(self._file.path, read_only=kind is TokenKind.READ_ONLY)
             stream = Stream(SqlSession(connection, self._clock.monotonic))
         else:
-            stream = self._resumed(baton, kind)
+            stream = self._resume(baton, kind)
         try:
             results = stream.run(requests)
         except BaseException:
@@ -90,12 +91,13 @@ class Database:
             self._file = None
 
     def _expire(self) -> None:
+        """End the streams that have waited too long for their next pipeline."""
         now = self._clock.monotonic()
         for baton in [baton for baton, parked in self._parked.items() if parked.until <= now]:
             self._parked.pop(baton).stream.close()
 
-    def _resumed(self, baton: object, kind: TokenKind) -> Stream:
-        """Return the stream that waits for this baton, with the same kind of token; else raise ProtocolError."""
+    def _resume(self, baton: object, kind: TokenKind) -> Stream:
+        """Take the stream that waits for this baton and has the same kind of token; else raise ProtocolError."""
         parked = self._parked.pop(str(baton), None)
         if parked is not None and parked.kind is kind:
             return parked.stream
@@ -104,6 +106,7 @@ class Database:
         raise ProtocolError("The baton is invalid, or its stream has expired")
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
+        """Keep a stream for its next pipeline, and return the baton that finds it."""
         self._batons += 1
         baton = self._noise.guid(self._batons)
         self._parked[baton] = _Parked(stream, kind, self._clock.monotonic() + _BATON_SECONDS)

@@ -76,16 +76,22 @@ class Exchange:
         return connection
 
 
-def _free(name: str) -> str:
-    """Validate the name of a header that a fault may set."""
+def _settable(name: str) -> str:
+    """Return the name of a header; raise ValueError if a fault may not set it."""
     if name.lower() in ("content-length", "transfer-encoding", "connection"):
         raise ValueError(f"the header {name} is set by the server")
     return name
 
 
+def _usable_pattern(text: str) -> str:
+    """Return a regular expression; raise ValueError if it is not valid."""
+    Pattern(text)
+    return text
+
+
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 _Visible: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
-_HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_free)]
+_HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_settable)]
 
 
 class Fault(BaseModel):
@@ -94,7 +100,7 @@ class Fault(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     path: str | None = None
-    path_regex: Annotated[str, AfterValidator(lambda text: Pattern(text) and text)] | None = None
+    path_regex: Annotated[str, AfterValidator(_usable_pattern)] | None = None
     times: int | None = Field(default=None, ge=1)
     kind: str
 
@@ -116,7 +122,7 @@ class Fault(BaseModel):
 
 
 class StatusFault(Fault):
-    """Answer with any status, body and headers, and with Retry-After in seconds or as a date."""
+    """Answer with a given status, body and headers, and with Retry-After in seconds or as a date."""
 
     status: Annotated[int, Field(ge=200, le=599)]
     body: str = ""

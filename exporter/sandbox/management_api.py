@@ -13,7 +13,7 @@ from exporter.sandbox.answers import enveloped, payload, problem, refused, scrip
 from exporter.sandbox.keys import STATISTICS_ROLES
 from exporter.sandbox.protection import CONFIGURATIONS, api_guardian, bot_detection
 from exporter.sandbox.request_errors import RequestError
-from exporter.sandbox.resource_ids import found
+from exporter.sandbox.resource_ids import find
 from exporter.sandbox.route import PlatformRoute, Refusal, TheWorld, operation
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
@@ -237,7 +237,7 @@ async def search(
     size: Annotated[int, Query(ge=0)] = 20,
 ) -> Response:
     """Return the resources whose names contain a term."""
-    return payload(found(world.searched, term, start, size))
+    return payload(find(world.searched, term, start, size))
 
 
 @operation("POST /mc/registries/tags", bearer=False, errors="field problems", unauthorised="problem")
@@ -257,10 +257,22 @@ async def container_image_tags(
 
 
 OPERATIONS: Final[tuple[PlatformRoute, ...]] = (
-    *(dns_statistics, dns_record_scan),
-    *(shield_zones, shield_rate_limit, shield_zone_rate_limits),
-    *(shield_set_bot_action, shield_switch_access_list, shield_access_list, shield_api_guardian, shield_bot_detection),
-    *(shield_waf_custom_rule, shield_waf_plan_segmentation),
-    *(script_list, script_get, script_update, script_add_secret),
-    *(search, container_image_tags),
+    dns_statistics,
+    dns_record_scan,
+    shield_zones,
+    shield_rate_limit,
+    shield_zone_rate_limits,
+    shield_set_bot_action,
+    shield_switch_access_list,
+    shield_access_list,
+    shield_api_guardian,
+    shield_bot_detection,
+    shield_waf_custom_rule,
+    shield_waf_plan_segmentation,
+    script_list,
+    script_get,
+    script_update,
+    script_add_secret,
+    search,
+    container_image_tags,
 )

@@ -9,6 +9,7 @@ from exporter.sandbox.timestamps import DAY, iso_naive
 _INTERVAL: Final = 300
 _KEPT: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
+# What a number of the noise is for: the first of the parts that it is computed from.
 _REGION, _CUSTOMER, _TOTAL, _SHIPS, _DELAY = range(1, 6)
 _FRESH: Final = 30.0
 _SCHEMA: Final = """
@@ -30,14 +31,19 @@ class Orders:
         """Create the table."""
         self._noise = noise
         self._connection = connection
-        self._upto: float | None = None
+        # The world's time at the last update; None before the first.
+        self._updated: float | None = None
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
         """Update the table to the world's time `now`; no-op within thirty seconds of the last update."""
-        since = now - _KEPT if self._upto is None else max(self._upto, now - _KEPT)
-        if self._upto is not None and now - self._upto < _FRESH:
+        oldest = now - _KEPT
+        if self._updated is None:
+            since = oldest
+        elif now - self._updated < _FRESH:
             return
+        else:
+            since = max(self._updated, oldest)
         connection = self._connection
         new = [self._order(number, now) for number in range(int(since // _INTERVAL) + 1, int(now // _INTERVAL) + 1)]
         connection.execute("BEGIN IMMEDIATE")
@@ -46,8 +52,8 @@ class Orders:
             waiting = connection.execute("SELECT id FROM orders WHERE shipped IS NULL").fetchall()
             shipped = [(self._shipped(number, now), number) for (number,) in waiting]
             connection.executemany("UPDATE orders SET shipped = ? WHERE id = ?", shipped)
-            connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(now - _KEPT),))
-        self._upto = now
+            connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(oldest),))
+        self._updated = now
 
     def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:
         noise = self._noise
@@ -61,6 +67,7 @@ class Orders:
         )
 
     def _shipped(self, number: int, now: float) -> str | None:
+        """Return when an order was shipped; None if it is not shipped yet, or never."""
         noise = self._noise
         if not noise.chance(0.98, _SHIPS, number):
             return None

@@ -12,8 +12,14 @@ from exporter.sandbox.world_clock import WorldClock
 # The id of an access list's configuration is the list's own id plus this number.
 CONFIGURATIONS: Final = 100
 
+# What a number of the noise is for: the first of the parts that it is computed from.
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2
+
+
+def custom_rule_ids(shield_zone_id: int) -> list[int]:
+    """Return the ids of a shield zone's custom WAF rules."""
+    return [7 * shield_zone_id + place for place in range(_RULES_OF_A_ZONE)]
 
 
 def bot_detection(shield_zone_id: int) -> dict[str, Any]:
@@ -25,10 +31,10 @@ def bot_detection(shield_zone_id: int) -> dict[str, Any]:
 def custom_rules(shield_zones: int) -> dict[int, dict[str, Any]]:
     """Return id → custom WAF rule as the platform sends it; each shield zone has two."""
     rows = recorded("waf_custom_rule")
-    rules = {}
-    for number in range(_RULES_OF_A_ZONE * shield_zones):
-        zone, place = number // _RULES_OF_A_ZONE + 1, number % _RULES_OF_A_ZONE
-        rules[7 * zone + place] = {**rows[number % len(rows)], "id": 7 * zone + place, "shieldZoneId": zone}
+    rules: dict[int, dict[str, Any]] = {}
+    for zone in range(1, shield_zones + 1):
+        for rule_id in custom_rule_ids(zone):
+            rules[rule_id] = {**rows[len(rules) % len(rows)], "id": rule_id, "shieldZoneId": zone}
     return rules
 
 

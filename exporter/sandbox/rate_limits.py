@@ -1,7 +1,7 @@
 """Rate limits and their breaches, which come in bursts with pauses between them."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final, NamedTuple
@@ -14,6 +14,7 @@ from exporter.sandbox.world_clock import WorldClock
 WINDOW_DAYS: Final = 28
 _SLOTS: Final = 4
 _SLOT: Final = DAY // _SLOTS
+# What a number of the noise is for: the first of the parts that it is computed from.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 # The length of the first burst, and of the shortest one, in seconds.
 _OPENING_BURST: Final = 1_800.0
@@ -35,13 +36,22 @@ class BreachNumbers(NamedTuple):
         return sum(self)
 
     @classmethod
-    def of(cls, several: Iterable["BreachNumbers"]) -> "BreachNumbers":
+    def summed(cls, several: Sequence["BreachNumbers"]) -> "BreachNumbers":
         """Return the sum of several, by action; a negative sum becomes 0."""
-        return cls(*(max(0, sum(numbers)) for numbers in zip(cls(), *several, strict=True)))
+        return cls(
+            max(0, sum(one.logged for one in several)),
+            max(0, sum(one.challenged for one in several)),
+            max(0, sum(one.blocked for one in several)),
+        )
 
     def answer(self) -> dict[str, int]:
         """Return the numbers as the platform sends them."""
-        return {"totalBreaches": self.total, **{f"{action}Breaches": count for action, count in self._asdict().items()}}
+        return {
+            "totalBreaches": self.total,
+            "loggedBreaches": self.logged,
+            "challengedBreaches": self.challenged,
+            "blockedBreaches": self.blocked,
+        }
 
 
 @dataclass(slots=True)
@@ -68,7 +78,8 @@ class RateLimits:
         self.limits: dict[int, RateLimit] = {}
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "rate_limits")):
-                limit = self.limits[2 * zone + 1 + place] = RateLimit(2 * zone + 1 + place, name, zone)
+                limit = RateLimit(2 * zone + 1 + place, name, zone)
+                self.limits[limit.limit_id] = limit
                 # One rate limit has no breaches and no days, and one has days that are plain numbers.
                 limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
                 limit.plain_days = zone == 3 and place == 1  # noqa: PLR2004 - the third zone's
@@ -97,15 +108,16 @@ class RateLimits:
             for day, breaches in shown.items()
         }
         return {
-            "overview": BreachNumbers.of(shown.values()).answer(),
+            "overview": BreachNumbers.summed(list(shown.values())).answer(),
             "ratelimitOverviewPastTwentyEightDays": None if limit.no_days else days,
         }
 
     def _counted(self, limit: RateLimit, day: int, now: float) -> BreachNumbers:
+        """Return the breaches of a rate limit on a day so far."""
         if now < day * DAY:
             return BreachNumbers()
         breaches = 0 if limit.quiet else self._bursts(limit.limit_id, day, now)
-        return BreachNumbers.of((_mixed(limit, breaches), *limit.added.get(day, ())))
+        return BreachNumbers.summed([_mixed(limit, breaches), *limit.added.get(day, ())])
 
     def _bursts(self, limit_id: int, day: int, now: float) -> int:
         """Return the number of breaches in the bursts of a day so far."""

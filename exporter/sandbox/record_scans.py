@@ -10,7 +10,8 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
-_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _, _ACCOUNT = range(1, 9)
+# What a number of the noise is for: the first of the parts that it is computed from.
+_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _ACCOUNT = range(1, 8)
 # Zones differ by their place among this many successive zones; these places have special scans.
 _VARIETY: Final = 12
 _FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)

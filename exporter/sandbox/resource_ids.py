@@ -83,7 +83,7 @@ class ResourceIds:
         self._names[self.existing(resource_id)] = name
 
 
-def found(kinds: Sequence[tuple[str, ResourceIds]], term: str, start: int, size: int) -> dict[str, Any]:
+def find(kinds: Sequence[tuple[str, ResourceIds]], term: str, start: int, size: int) -> dict[str, Any]:
     """Return a page of the resources whose names contain a term, as the platform sends it; case does not matter.
 
     Only the first 10,000 results can be read; the total also counts the others.

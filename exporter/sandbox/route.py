@@ -99,7 +99,7 @@ class PlatformRoute(APIRoute):
             except Refusal as refusal:
                 return refusal.response
             except RequestValidationError as error:
-                return self._failure(_first(error), request)
+                return self._failure(_request_error(error), request)
             except RequestError as error:
                 return self._failure(error, request)
             except HTTPException:
@@ -141,11 +141,12 @@ class PlatformRoute(APIRoute):
             case "field problems" if error.fields:
                 trace = request.app.state.world.trace
                 return problem(422, "The request cannot be processed.", path, error.fields, trace)
-        return problem(status, str(error), path)
+            case "problem" | "field problems":
+                return problem(status, str(error), path)
 
 
-def _first(error: RequestValidationError) -> RequestError:
-    """Return the error for a request: it names all faults of the body, or else the first wrong parameter."""
+def _request_error(error: RequestValidationError) -> RequestError:
+    """Convert an error of FastAPI: the result names all faults of the body or, without any, one wrong parameter."""
     wrong = [fault for fault in error.errors() if fault["loc"][0] == "body"]
     if not wrong:
         return RequestError(reasons(error, skip=1)[0].replace(": ", " ", 1))

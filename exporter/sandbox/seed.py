@@ -7,7 +7,11 @@ from typing import Any
 
 import yaml
 
-_areas = cache(lambda: yaml.safe_load(files(__package__).joinpath("seed.yaml").read_text(encoding="utf-8")))
+
+@cache
+def _areas() -> dict[str, Any]:
+    areas: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("seed.yaml").read_text(encoding="utf-8"))
+    return areas
 
 
 def seed(area: str, part: str | None = None) -> Any:  # noqa: ANN401 - any YAML

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from exporter.sandbox.protection import custom_rule_ids
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
@@ -58,7 +59,7 @@ class ShieldZones:
             "shieldZoneId": zone_id,
             "pullZoneId": self._pull_zone_id(zone_id),
             "learningModeUntil": iso_long(begin + 7 * DAY) if row["learningMode"] else None,
-            "wafCustomRuleOrder": [7 * zone_id, 7 * zone_id + 1],
+            "wafCustomRuleOrder": custom_rule_ids(zone_id),
         }
         return {**row, **own, **self._overrides.get(zone_id, {})}
 

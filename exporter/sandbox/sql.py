@@ -99,28 +99,35 @@ class SqlSession:
         query = _QUERY.match(sql)
         # With EXPLAIN, SQLite compiles a statement without running it. `query_only` prevents writing by a query.
         probe = sql if query else f"EXPLAIN {sql}"
-        named: defaultdict[str, None] = defaultdict(lambda: None)
-        parameters, cursor = 0, None
+        arguments: _Arguments = ()
+        cursor = None
         self.connection.execute("PRAGMA query_only=ON")
         try:
-            try:
-                cursor = self.connection.execute(probe, named)
-                parameters = len(named)
-            except sqlite3.ProgrammingError:
-                parameters = self._unnamed(probe)
-                cursor = self.connection.execute(probe, [None] * parameters)
+            arguments = self._nulls(probe)
+            cursor = self.connection.execute(probe, arguments)
         except _FAULTS as error:
             failed = _failure(error)
+            # A query that would write is not an error here: its description says that it is not read-only.
             if isinstance(failed, SqlError):
                 raise failed from error
         finally:
             self.connection.execute("PRAGMA query_only=OFF")
         return {
-            "params": [{"name": None}] * parameters,
+            "params": [{"name": None}] * len(arguments),
             "cols": _columns(cursor) if query and cursor is not None else [],
             "is_explain": query is not None and query[1].upper() == "EXPLAIN",
             "is_readonly": query is not None and cursor is not None,
         }
+
+    def _nulls(self, sql: str) -> _Arguments:
+        """Return a null for each parameter of a statement, by its name if the parameters have names."""
+        # Python looks up each name here, which adds the name.
+        named: defaultdict[str, SqlValue] = defaultdict(lambda: None)
+        try:
+            self.connection.execute(sql, named)
+        except sqlite3.ProgrammingError:
+            return [None] * self._unnamed(sql)
+        return named
 
     def _unnamed(self, sql: str) -> int:
         """Return the number of a statement's unnamed parameters, which Python's error for missing values contains."""

@@ -18,6 +18,7 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, mon
 from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
+# What a number of the noise is for: the first of the parts that it is computed from.
 _BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
