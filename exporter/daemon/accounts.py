@@ -42,7 +42,7 @@ class AccountObserver(Observer):
         self.authenticated: float | None = None
 
     def is_up(self, interval: float, timeout: float) -> bool:
-        """Return whether an authenticated answer came within an interval.
+        """Return whether the last authenticated answer is as recent as the polls of the account require.
 
         Args:
             interval: seconds between two polls.
@@ -104,12 +104,13 @@ class Accounts:
         """
         built: dict[str, Account] = {}
         for name, access in accesses_of(settings).items():
-            former = self.entries.get(name)
-            is_equal = former is not None and former.access == access
-            built[name] = former if former is not None and is_equal else self._account(name, access)
+            account = self.entries.get(name)
+            if account is None or account.access != access:
+                account = self._create(name, access)
+            built[name] = account
         return built
 
-    def _account(self, name: str, access: Access) -> Account:
+    def _create(self, name: str, access: Access) -> Account:
         observer = AccountObserver(self.telemetry, name, self.machine.clocks.monotonic)
         client = client_of(
             access,
@@ -136,14 +137,14 @@ class Accounts:
 
     def up(self) -> dict[str, bool]:
         """Return for each account whether it is up, as `edge_up` shows it; databases are not included."""
-        own = {name: self.entries[name] for name in self._names()}
-        return {
-            name: self._observers[name].is_up(account.pace.shortest(self._plans), account.client.timeout)
-            for name, account in own.items()
-        }
+        found: dict[str, bool] = {}
+        for name in self._names():
+            account = self.entries[name]
+            found[name] = self._observers[name].is_up(account.pace.shortest(self._plans), account.client.timeout)
+        return found
 
     def clock_offsets(self) -> dict[tuple[str, ...], float]:
-        """Return by account its platform's time minus this machine's, in seconds, at the last answer."""
+        """Return for each account its platform's time minus this machine's, in seconds, at the last answer."""
         offsets = {(name,): self.ledger.platform_time(name).offset for name in self._names()}
         return {account: offset for account, offset in offsets.items() if offset is not None}
 

@@ -119,8 +119,11 @@ class Daemon:
             self.telemetry.show(self.telemetry.shard_held, {} if own.index is None else {(str(own.index),): 1})
             return
         self.database = database = postgres_storage(settings)
-        await self._start_for(await self._claim(database), database)
-        if self._has_no_shard():
+        shard = await self._claim(database)
+        if shard is not None:
+            await self._start_work(shard, database)
+        else:
+            await self._start_spare()
             self._log.info("waiting for a shard", reason=self.why_spare())
         self._tasks.repeat("shard", min(SEEK_SECONDS, settings.state.lease / 5), partial(self._seek, database))
 
@@ -135,20 +138,18 @@ class Daemon:
                 taken = self.work.shard.index
                 self._log.error("another exporter has taken the shard, this one waits for one", shard=taken)
                 await self.work.stop()
-                await self._start_for(None, database)
-            if (shard := await self._claim(database)) is not None:
+                await self._start_spare()
+            shard = await self._claim(database)
+            if shard is not None:
                 spare = self.work
-                await self._start_for(shard, database)
+                await self._start_work(shard, database)
                 # Not before: if the start fails, this process goes on as a spare.
                 await spare.stop()
 
-    async def _start_for(self, shard: Shard | None, database: "PostgresStorage") -> None:
-        """Start to poll a shard of the state database; None to start as a spare."""
-        if shard is not None:
-            await self._start_work(shard, database)
-        else:
-            await self._start_work(Shard(None, self.settings.shard.total), MemoryStorage())
-            self.work.tasks.begin("proof", self._prove())
+    async def _start_spare(self) -> None:
+        """Start the parts of a spare, which polls nothing, and try the keys of the configuration."""
+        await self._start_work(Shard(None, self.settings.shard.total), MemoryStorage())
+        self.work.tasks.begin("proof", self._prove())
 
     def _show_held(self, database: "PostgresStorage") -> None:
         """Show which shards are held as a metric; nothing while that is unknown."""
@@ -157,17 +158,16 @@ class Daemon:
         self.telemetry.show(self.telemetry.shard_held, values)
 
     async def _claim(self, database: "PostgresStorage") -> Shard | None:
-        """Take a free shard of the state database, and return it; None if there is none, or without an answer."""
+        """Take a free shard of the state database, and return it; None if none could be taken."""
         try:
             index = await database.claim()
+            self._database_fault = ""
         except StorageError as error:
             if not self._database_fault:
                 self._log.error("state database not usable, no shard can be taken", error=str(error))
             self._database_fault = str(error)
-            return None
-        finally:
-            self._show_held(database)
-        self._database_fault = ""
+            index = None
+        self._show_held(database)
         if index is None:
             return None
         shard = Shard(index, self.settings.shard.total)
@@ -186,7 +186,7 @@ class Daemon:
         return f"spare: {self.database.obstacle or 'no shard has been looked for yet'}"
 
     def _missing_answer(self) -> str:
-        """Return which answer has not come since the start: of the state database, or of a platform; empty if none."""
+        """Return which answer has not come yet since the start, as text; empty if none is missing."""
         if self.database is not None and not self.database.has_answered:
             return "the state database has not answered yet"
         is_accepted = self._is_proven or self.work.accounts.is_authenticated()
@@ -228,23 +228,7 @@ class Daemon:
         """
         async with self._reloading:
             try:
-                async with asyncio.timeout(LOAD_SECONDS):
-                    loaded = await blocking(self._configuration, self.load)
-                    running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
-                    # Sections that need a restart keep their running values, on which the budgets of shards depend.
-                    settings = loaded.model_copy(update=running)
-                    accounts = self.work.accounts.build(settings)
-                    # The last step that can fail: if any file is wrong, nothing changes, not even for the web.
-                    if loaded.web.config_file == self.settings.web.config_file:
-                        await self.server.reload()
-                if fixed := [name for name, section in running.items() if getattr(loaded, name) != section]:
-                    self._log.warning("restart needed: changed settings are not applied", sections=fixed)
-                await self.work.apply(settings, accounts)
-                self.settings = settings
-                configure(settings.log.level, settings.log.format)
-                self._leave_room()
-                self._note_loaded()
-                self._log.info("configuration loaded")
+                await self._load_and_apply()
             except ConfigurationError as error:
                 self._refuse(map(str, error.faults))
             except TimeoutError:
@@ -255,6 +239,32 @@ class Daemon:
             # A scrape after the answer to a reload must show its result.
             await self.work.renderer.render()
             return self._config_faults
+
+    async def _load_and_apply(self) -> None:
+        """Read the settings again and apply them.
+
+        Raises:
+            ConfigurationError: the settings are refused; nothing has changed.
+            TimeoutError: they were not read in time; nothing has changed.
+        """
+        async with asyncio.timeout(LOAD_SECONDS):
+            loaded = await blocking(self._configuration, self.load)
+            running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
+            # Sections that need a restart keep their running values, on which the budgets of shards depend.
+            settings = loaded.model_copy(update=running)
+            accounts = self.work.accounts.build(settings)
+            # The last step that can fail: if any file is wrong, nothing changes, not even for the web.
+            if loaded.web.config_file == self.settings.web.config_file:
+                await self.server.reload()
+        fixed = [name for name, section in running.items() if getattr(loaded, name) != section]
+        if fixed:
+            self._log.warning("restart needed: changed settings are not applied", sections=fixed)
+        await self.work.apply(settings, accounts)
+        self.settings = settings
+        configure(settings.log.level, settings.log.format)
+        self._leave_room()
+        self._note_loaded()
+        self._log.info("configuration loaded")
 
     def _leave_room(self) -> None:
         """Keep connections free for the calls of all accounts."""
@@ -300,14 +310,14 @@ async def run(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
     # A SIGHUP before the end of the start causes a reload after it.
-    asked = asyncio.Event()
-    loop.add_signal_handler(signal.SIGHUP, asked.set)
+    reload_requested = asyncio.Event()
+    loop.add_signal_handler(signal.SIGHUP, reload_requested.set)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
     daemon = await Daemon.start(settings, load)
     freezing = asyncio.create_task(event_loop.freeze_growth(lambda: daemon.work.renderer.current.series))
     loop.add_signal_handler(signal.SIGHUP, daemon.reload_soon)
     started(daemon)
-    if asked.is_set():
+    if reload_requested.is_set():
         daemon.reload_soon()
     try:
         await ending.wait()

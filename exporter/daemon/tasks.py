@@ -23,7 +23,7 @@ class Tasks:
         failures: counts the rounds that failed, by their name.
 
     Attributes:
-        rounds: name → when the last of these rounds has ended and succeeded.
+        rounds: the name of rounds → when the last of them ended, and when one last succeeded.
     """
 
     def __init__(self, failures: Counter, clocks: Clocks) -> None:
@@ -58,12 +58,14 @@ class Tasks:
         self.begin(name, self._repeated(name, work, wait or partial(asyncio.sleep, seconds)))
 
     async def _repeated(self, name: str, work: DoRound, wait: Wait) -> None:
-        failures, own, is_failing = self._failures.labels(name), self.rounds[name], False
+        failures, own = self._failures.labels(name), self.rounds[name]
+        is_failing = False
         while True:
             await wait()
             try:
-                if (doing := work()) is not None:
-                    await doing
+                rest = work()
+                if rest is not None:
+                    await rest
             except Exception as error:  # noqa: BLE001 - the next round tries again
                 failures.inc()
                 if not is_failing:
@@ -72,7 +74,8 @@ class Tasks:
             else:
                 if is_failing:
                     self._log.info("task works again", task=name)
-                is_failing, own.succeeded = False, self._clocks.wall()
+                is_failing = False
+                own.succeeded = self._clocks.wall()
             own.ended = self._clocks.monotonic()
 
     async def cancel(self) -> None:

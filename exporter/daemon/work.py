@@ -1,7 +1,7 @@
 """The parts that poll, count and render for one shard. A reload replaces only what differs."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 
 from exporter.blocking import blocking
@@ -84,7 +84,7 @@ class Work:
         telemetry.ledger_up.set_function(lambda: not self.ledger.fault)
         self.registry = Registry(shard, clocks.wall, min(REMOVALS_LAST, retention))
         self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)
-        self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._remembered)
+        self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._last_success)
         self._failures = FailureLog()
         self.poller = Poller(self.schedule, self.registry, self.store, self.ledger, telemetry, clocks, self._failures)
         self.accounts = Accounts(telemetry, self.ledger, machine)
@@ -119,7 +119,7 @@ class Work:
         """
         await self.ledger.open()
         settings, shard = self._settings, self.shard
-        self._take_in()
+        self._restore()
         await self.apply(settings, self.accounts.build(settings))
         if not settings.state.is_shared:
             # Targets that belong to another shard now are counted there, from its first poll on.
@@ -145,22 +145,22 @@ class Work:
         await self.ledger.close()
         await self.accounts.close()
 
-    def _take_in(self) -> None:
-        """Take in the names and lists of targets that an earlier run or another exporter has stored."""
+    def _restore(self) -> None:
+        """Give the registry the names and lists of targets that an earlier run or another exporter has stored."""
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
         # The row of a script has the name in its own answer. Other names come from lists, and the stored list may have
         # a newer one than a row, which is from the last poll.
         self.registry.remember({key: name for key, name in names.items() if key.kind == "script"})
-        for place, packed in packed_lists(rows).items():
-            self.registry.restore(place, packed)
+        for list_key, packed in packed_lists(rows).items():
+            self.registry.restore(list_key, packed)
         self.registry.remember(names)
 
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         """Apply settings, with the accounts that were built from them, and poll what is due.
 
-        Equal plans and accounts go on. The series of accounts with another address are removed, and their targets are
-        polled at once.
+        Plans and accounts that have not changed are kept. If the address of an account has changed, its series are
+        removed, and its targets are polled at once.
         """
         schedule, known = self.schedule, self.schedule.plans
         made = await blocking(self.renderer.thread, plans_of, settings)
@@ -182,24 +182,24 @@ class Work:
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_counters(families)
         schedule.use(plans, accounts)
-        for status in self._unwanted(moved):
-            self.store.remove(status.target, (status.collector,))
+        for status in list(self.store.statuses.values()):
+            if status.target.client_name in moved or not self._is_polled(status):
+                self.store.remove(status.target, (status.collector,))
         await self.poller.tick()
         self.show()
         await self.accounts.close_replaced(former)
 
-    def _unwanted(self, moved: Collection[str]) -> list[Status]:
-        """Return the statuses of targets that their collector does not poll any more, and of moved accounts."""
-        unwanted = []
-        for status in self.store.statuses.values():
-            plan = self.schedule.plans.get(status.collector)
-            target = self.registry.by_key.get(status.target.key, status.target)
-            # An account whose discovery is off now is still a target, but not of each collector.
-            is_polled = plan is not None and target.kind == plan.collector.polls
-            is_unwanted = plan is None or (is_polled and not plan.collector.wants(discovery.without_names(target)))
-            if is_unwanted or target.client_name in moved:
-                unwanted.append(status)
-        return unwanted
+    def _is_polled(self, status: Status) -> bool:
+        """Return whether the plans in force include the collector of a status, and the collector its target."""
+        plan = self.schedule.plans.get(status.collector)
+        if plan is None:
+            return False
+        target = self.registry.by_key.get(status.target.key, status.target)
+        # If the target is of another kind, the collector polls its parent.
+        if target.kind != plan.collector.polls:
+            return True
+        # An account whose discovery is off now is still a target, but not of each collector.
+        return plan.collector.wants(discovery.without_names(target))
 
     def show(self) -> None:
         """Update the metrics of accounts, and those of targets that do not come from their polls."""
@@ -208,15 +208,17 @@ class Work:
         own = {(name,): up for name, up in ups.items() if self.registry.owns(TargetKey.of(name, "account", name))}
         telemetry.show(telemetry.up, own)
         telemetry.show(telemetry.clock_offset, self.accounts.clock_offsets())
-        self._show_states(ups)
+        statuses = list(all_targets(self.parts))
+        self._show_states(statuses, ups)
+        self._show_left_out(statuses)
         removals = self.registry.removals()
         removed = {(one.key.account, one.key.label, label_value(one.name)): one.at for one in removals}
         telemetry.show(telemetry.target_removed, removed)
         self._configured_families.show(self._settings)
 
-    def _show_states(self, accounts: Iterable[str]) -> None:
-        """Update the numbers of targets by state and by what is wrong with them, and of series that are left out."""
-        telemetry, statuses = self._telemetry, list(all_targets(self.parts))
+    def _show_states(self, statuses: Sequence[Status], accounts: Iterable[str]) -> None:
+        """Update the numbers of targets by state, by reason of failure, and with totals that differ from their days."""
+        telemetry = self._telemetry
         states = Counter(dict.fromkeys(product(self.schedule.accounts, STATES), 0))
         states.update((one.target.client_name, state_of(one)) for one in statuses)
         telemetry.show(telemetry.targets, states)
@@ -225,14 +227,19 @@ class Work:
         mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
         mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.families)
         telemetry.show(telemetry.mismatched, mismatched)
+
+    def _show_left_out(self, statuses: Iterable[Status]) -> None:
+        """Update the numbers of series that are left out of the served families."""
         dropped = Counter[str]()
         for one in statuses:
             if one.families:
                 dropped.update(one.left_out)
         serves = self._settings.series.serves
-        telemetry.show(telemetry.dropped, {(name,): number for name, number in dropped.items() if serves(name)})
+        served = {(name,): number for name, number in dropped.items() if serves(name)}
+        self._telemetry.show(self._telemetry.dropped, served)
 
     async def _show_absent(self) -> None:
+        """Update the numbers of families without series, by collector and cause."""
         self._telemetry.show(self._telemetry.absent, await self._explainer.counts())
 
     def _save_lists(self) -> None:
@@ -246,6 +253,7 @@ class Work:
         rows = list(self.ledger.remembered().items())
         self.ledger.delete([key for key, row in rows if row.success < limit and key not in polled])
 
-    def _remembered(self, collector: str, target: Target) -> float:
+    def _last_success(self, collector: str, target: Target) -> float:
+        """Return when an earlier run or another exporter last polled a target with success; 0.0 if none did."""
         row = self.ledger.remembered().get(PollKey(target.key, collector))
         return row.success if row is not None else 0.0
