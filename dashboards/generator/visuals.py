@@ -66,9 +66,14 @@ def _targets(declared: Panel) -> list[JSON]:
 def _lines(declared: Panel, view: TimeSeries) -> JSON:
     """Build a graph."""
     wide = declared.width >= _WIDE
+    opacity = 8
+    if view.bars:
+        opacity = 60
+    elif view.stack:
+        opacity = 25
     custom: JSON = {
         "drawStyle": "bars" if view.bars else "line",
-        "fillOpacity": 60 if view.bars else 25 if view.stack else 8,
+        "fillOpacity": opacity,
         "lineWidth": 1,
         "showPoints": "never",
         **_given(

@@ -115,26 +115,18 @@ class DnsZones:
     def _answer(self, traffic: _Traffic, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
         """Return the payload for buckets (key → all queries, and those with smart routing); some zones lack charts."""
         place = self.zones.place(traffic.zone_id) % _VARIETY
-        shapes = seed("dns", "shapes").get(place, {})
-
-        def chart(which: str, content: dict[str, int]) -> dict[str, float] | None:
-            if which in shapes:
-                return None if shapes[which] == "null" else {}
-            # The platform sends numbers as `28` or `28.0`, and zero as `0`.
-            if which == "record_types" or place % 2 == 0:
-                return dict(content)
-            return {key: float(value) if value else 0 for key, value in content.items()}
-
+        shapes, has_floats = seed("dns", "shapes").get(place, {}), place % 2 == 1
         queries = {key: total for key, (total, _) in buckets.items()}
         smart = {key: part for key, (_, part) in buckets.items()}
         normal = {key: total - smart[key] for key, total in queries.items()}
         everything = sum(queries.values())
+        by_type = traffic.by_record_type(everything) if buckets else {}
         return {
             "TotalQueriesServed": everything,
-            "QueriesServedChart": chart("queries", queries),
-            "NormalQueriesServedChart": chart("normal", normal),
-            "SmartQueriesServedChart": chart("smart", smart),
-            "QueriesByTypeChart": chart("record_types", traffic.by_record_type(everything) if buckets else {}),
+            "QueriesServedChart": _chart(queries, shapes.get("queries"), has_floats=has_floats),
+            "NormalQueriesServedChart": _chart(normal, shapes.get("normal"), has_floats=has_floats),
+            "SmartQueriesServedChart": _chart(smart, shapes.get("smart"), has_floats=has_floats),
+            "QueriesByTypeChart": _chart(by_type, shapes.get("record_types"), has_floats=False),
         }
 
     def _traffic(self, zone_id: int) -> _Traffic:
@@ -157,3 +149,13 @@ class DnsZones:
             return 0
         queries, added = traffic.served(day, part), self._added.get(traffic.zone_id)
         return max(0, queries + added[day]) if added else queries
+
+
+def _chart(content: dict[str, int], shape: str | None, *, has_floats: bool) -> dict[str, float] | None:
+    """Return a chart as the platform sends it: with numbers such as `28` or `28.0`, or null or empty by its shape."""
+    if shape is not None:
+        return None if shape == "null" else {}
+    if not has_floats:
+        return dict(content)
+    # Zero is always sent as `0`.
+    return {key: float(value) if value else 0 for key, value in content.items()}

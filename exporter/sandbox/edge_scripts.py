@@ -36,7 +36,7 @@ class Scripts:
         self._opening = clock.now()
         # Script → the fields that were changed, with their values.
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-        # Script → the beginning of a month that was set (unix seconds), and what is added to its three values.
+        # Script → the month that `set_month` has changed (its beginning in unix seconds), and what is added to its values.
         self._more: dict[int, tuple[float, list[float]]] = {}
         # The script and the name of each secret.
         self._secrets: list[tuple[int, str]] = []
@@ -115,7 +115,7 @@ class Scripts:
         self._changed[script_id] |= {**fields, "LastModified": iso_of(script_id, self._clock.now())}
 
     def _natural(self, script_id: int) -> Month:
-        """Return the values of the month to date as they are if `set_month` was not called."""
+        """Return the values of the month to date as they would be without `set_month`."""
         now = self._clock.now()
         passed = now - month_start(now)
         # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.

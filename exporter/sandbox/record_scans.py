@@ -11,7 +11,8 @@ from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
 # What a number of the noise is for: the first of the parts that it is computed from.
-_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _ACCOUNT = range(1, 8)
+_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT = range(1, 7)
+_ACCOUNT: Final = 8
 # Zones differ by their place among this many successive zones; these places have special scans.
 _VARIETY: Final = 12
 _FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)
@@ -46,7 +47,7 @@ class _Job:
 
 
 class RecordScans:
-    """The latest scan of every zone; in a healthy world, no scan fails without an event, and every zone has one."""
+    """The latest scan of every zone; in a healthy world, every zone has a scan, and none fails without an event."""
 
     def __init__(self, noise: Noise, clock: WorldClock, zones: ResourceIds, *, healthy: bool = False) -> None:
         self._healthy = healthy

@@ -12,12 +12,12 @@ from exporter.sandbox.management_api import OPERATIONS
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.world import World
 
-# The sandbox uses one part of this many of the process's file descriptors. In a demo, the exporter needs the others.
-SHARE_OF_FILES = 4
+# The sandbox uses a quarter of the process's file descriptors. In a demo, the exporter needs the others.
+FILES_DIVISOR = 4
 
 
 def create_app(world: World, faults: Faults | None = None) -> FastAPI:
-    """Create the application that serves a world; `state.world` and `state.faults` of it are the arguments."""
+    """Create the application that serves a world; its endpoints find both arguments in its `state`."""
     scripted = Faults() if faults is None else faults
     app = FastAPI(
         title="Edge platform sandbox",
@@ -64,7 +64,7 @@ class SandboxServer:
         bound = bind(self._host, self.port)
         self.port = bound.getsockname()[1]
         connections = Connections()
-        connections.allow(file_limit() // SHARE_OF_FILES)
+        connections.allow(file_limit() // FILES_DIVISOR)
         # The application gives each answer the date of its own clock.
         self._server = LoopServer(bound, self._app, connections, has_date=False)
         self._app.state.connection = self._server.connection

@@ -34,7 +34,7 @@ def lay_out(
     plain = [[escape(cell, keep="\n") for cell in row] for row in rows]
     widest = {} if width is None else _folded_widths([columns, *plain], width, folded)
     shown = colours if colours and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR") else {}
-    cells = [[click.style(cell, fg=shown[cell]) if cell in shown else cell for cell in row] for row in plain]
+    cells = [[_coloured(cell, shown) for cell in row] for row in plain]
     headings = [click.style(column, bold=True) for column in columns] if shown else list(columns)
     # The headings are the first row: tabulate would make headings two characters wider.
     made = tabulate(
@@ -44,6 +44,10 @@ def lay_out(
         maxcolwidths=[widest.get(column) for column in columns],
     )
     return "\n".join(line.rstrip() for line in made.split("\n"))
+
+
+def _coloured(cell: str, colours: Mapping[str, str]) -> str:
+    return click.style(cell, fg=colours[cell]) if cell in colours else cell
 
 
 def _folded_widths(rows: Iterable[Sequence[str]], width: int, folded: Sequence[str]) -> dict[str, int]:
