@@ -36,7 +36,7 @@ class Scripts:
         self._opening = clock.now()
         # Script → the fields that were changed, with their values.
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-        # Script → the month that `set_month` has changed (its beginning in unix seconds), and what is added to its values.
+        # Script → the month that `set_month` changed (its beginning in unix seconds), and what is added to its values.
         self._more: dict[int, tuple[float, list[float]]] = {}
         # The script and the name of each secret.
         self._secrets: list[tuple[int, str]] = []
