@@ -18,7 +18,7 @@ from exporter.counters.counting import CountedFamily, Series
 from exporter.counters.days import DaySeries
 from exporter.counters.rows import StateRow, unpack
 from exporter.label_values import label_value
-from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues
+from exporter.metric import DayBuckets, FamilyInfo, Kind, LabelValues, Source
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client
@@ -95,21 +95,23 @@ class AccountCharts:
     async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[PastSeries]:
         """Return the counts that the platform shows of these days (ordinals) and the live counters do not contain."""
         in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
-
-        async def read(collector: TargetCollector[Any], target: Target) -> list[PastSeries]:
-            async with in_flight:
-                try:
-                    return await self._past(collector, target, days)
-                except (PlatformError, ValueError) as error:
-                    self.failures.append(f"{self.account}: {target.key.label} ({target.name}): {error}")
-                    return []
-
         reading = [
-            read(collector, target)
+            self._try_read(in_flight, collector, target, days)
             for collector in collectors
             for target in self.registry.polled(self.account, collector.polls).values()
         ]
         return list(chain.from_iterable(await asyncio.gather(*reading)))
+
+    async def _try_read(
+        self, in_flight: asyncio.Semaphore, collector: TargetCollector[Any], target: Target, days: range
+    ) -> list[PastSeries]:
+        """Return the series of one target; none after an error, which is added to the failures."""
+        async with in_flight:
+            try:
+                return await self._past(collector, target, days)
+            except (PlatformError, ValueError) as error:
+                self.failures.append(f"{self.account}: {target.key.label} ({target.name}): {error}")
+                return []
 
     async def _past(self, collector: TargetCollector[Any], target: Target, days: range) -> list[PastSeries]:
         """Return the series of one target with the counts that its live counters do not contain."""
@@ -119,7 +121,7 @@ class AccountCharts:
         unseen = CountedFamily(b"", self.today)
         # Counter → the first day that it counts.
         begun = {info: _first_day(live.get(info.name, unseen)) for info in counters(collector)}
-        days = days[: max(0, max(begun.values()) - days.start)]
+        days = range(days.start, min(days.stop, max(begun.values())))
         shown = await self._shown(collector, target, days)
         # The labels are those of the live series.
         named = target if row is None else replace(target, name=row.name)
@@ -133,7 +135,7 @@ class AccountCharts:
         return past
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
-        """Return the counts that the platform shows of these days, without days that are not closed."""
+        """Return the counts that the platform shows of these days, if they are closed."""
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))
         shown: Shown = {}
         for window in (days[at : at + size] for at in range(0, len(days), size)):
@@ -142,14 +144,19 @@ class AccountCharts:
                 raise polled.error
             for counter in polled.outcomes[0].counts:
                 for labels, source in counter.sources:
-                    if isinstance(source, DayBuckets):
-                        whole = self._whole(collector, source)
-                        closed = {day: count for day, count in whole.items() if day in window and day < self.today}
-                        shown.setdefault((counter.info, labels), {}).update(closed)
+                    closed = self._closed_days(collector, source, window)
+                    shown.setdefault((counter.info, labels), {}).update(closed)
         return shown
 
-    def _whole(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:
-        """Return the complete days of a chart: ordinal → count."""
+    def _closed_days(self, collector: TargetCollector[Any], source: Source, window: range) -> dict[int, float]:
+        """Return the closed days of a window that a chart contains: ordinal → count; none for another source."""
+        if not isinstance(source, DayBuckets):
+            return {}
+        whole = self._whole_days(collector, source)
+        return {day: count for day, count in whole.items() if day in window and day < self.today}
+
+    def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:
+        """Return the days that a chart contains completely: ordinal → count."""
         if collector is dns_statistics.COLLECTOR:
             return source.days
         if collector is shield_rate_limits.COLLECTOR:
@@ -164,7 +171,7 @@ class AccountCharts:
         calls = self.client.calls_until(self.client.clocks.monotonic() + CALL_SECONDS)
         caller = calls if days is None else Windowed(calls, days)
         context = Context(caller, self.registry, self.client.utc_now(), self._found)
-        return await collector.result(context, target)
+        return await collector.try_poll(context, target)
 
     async def _found(self, found: Inventory) -> None:
         self.registry.apply(self.account, found)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from exporter.metric import FamilyInfo, LabelValues
 
@@ -72,19 +72,27 @@ def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], s
     by_family = groupby(sorted(past, key=lambda one: one.info.name), key=lambda one: one.info)
     try:
         with fresh.open("w", encoding="utf-8", newline="\n") as file:
-            for info, series in by_family:
-                name = info.name.removesuffix("_total")
-                file.write(f"# HELP {name} {_escaped(info.help)}\n# TYPE {name} counter\n")
-                for one in series:
-                    lines = list(_lines(one, labels, step))
-                    file.writelines(lines)
-                    written += len(lines)
+            for info, family in by_family:
+                written += _write_family(file, info, family, labels, step)
             file.write("# EOF\n")
             file.flush()
             os.fsync(file.fileno())
         fresh.rename(output)
     finally:
         fresh.unlink(missing_ok=True)
+    return written
+
+
+def _write_family(
+    file: TextIO, info: FamilyInfo, family: Iterable[PastSeries], labels: Mapping[str, str], step: int
+) -> int:
+    """Write the series of a family below its header, and return the number of samples."""
+    written, name = 0, info.name.removesuffix("_total")
+    file.write(f"# HELP {name} {_escaped(info.help)}\n# TYPE {name} counter\n")
+    for series in family:
+        lines = list(_lines(series, labels, step))
+        file.writelines(lines)
+        written += len(lines)
     return written
 
 

@@ -146,10 +146,10 @@ class Collector:
         """
         raise NotImplementedError
 
-    async def result(self, context: Context, target: Target) -> PollResult:
-        """Poll a target once, as the daemon does.
+    async def try_poll(self, context: Context, target: Target) -> PollResult:
+        """Poll a target once; an error of the platform is part of the result, and is not raised.
 
-        An error of the platform is part of the result. `NotAvailable` is not an error: it becomes the outcome's note.
+        `NotAvailable` is not an error: it becomes the outcome's note.
         """
         try:
             return await self.poll(context, target)
@@ -211,8 +211,16 @@ def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tu
     """Return the families of these metrics; the labels of the target come before those of the metric."""
     names = tuple(label.name for label in labels)
     return tuple(
-        FamilyInfo(one.name, one.help, one.kind, one.unit, names + one.labels, len(one.labels), one.counted is not None)
-        for one in metrics
+        FamilyInfo(
+            metric.name,
+            metric.help,
+            metric.kind,
+            metric.unit,
+            labels=names + metric.labels,
+            own=len(metric.labels),
+            is_counted=metric.counted is not None,
+        )
+        for metric in metrics
     )
 
 
@@ -332,15 +340,21 @@ class TargetCollector(Collector, Generic[P]):
     async def poll(self, context: Context, target: Target) -> PollResult:
         """Make the calls, and return the target's series in the answer."""
         answer = await self.fetch(context, target)
+        payload = answer.value
         if self.name_of is not None:
-            if name := self.name_of(answer.value):
+            if name := self.name_of(payload):
                 context.registry.learn(target.key, name)
             target = context.registry.named(target)
-        values = tuple(label_value(label.value(target, answer.value)) for label in self.labels)
-        families, counts = measure(values, self.families, self.metrics, answer.value)
-        days = self.chart(answer.value) if self.chart is not None else None
-        chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
-        total = self.total(answer.value) if self.total is not None else None
-        is_mismatched = days is not None and total is not None and not math.isclose(total, math.fsum(days.values()))
-        outcome = Outcome(target, families, counts, chart=chart, is_mismatched=is_mismatched)
+        values = tuple(label_value(label.value(target, payload)) for label in self.labels)
+        families, counts = measure(values, self.families, self.metrics, payload)
+        days = (self.chart(payload) if self.chart is not None else None) or {}
+        chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:])
+        outcome = Outcome(target, families, counts, chart=chart, is_mismatched=self._is_mismatched(payload))
         return PollResult((outcome,), answer.date)
+
+    def _is_mismatched(self, payload: P) -> bool:
+        """Return whether the platform's total is not the sum of the days; False if the payload has only one of them."""
+        if self.chart is None or self.total is None:
+            return False
+        days, total = self.chart(payload), self.total(payload)
+        return days is not None and total is not None and not math.isclose(total, math.fsum(days.values()))

@@ -45,7 +45,8 @@ class DatabaseCollector(Collector):
         try:
             answer = await sql_over_http.execute(context.caller, ["SELECT 1"], 1)
             date = answer.date
-            fault = next((outcome for outcome in answer.value if isinstance(outcome, StatementError)), None)
+            (outcome,) = answer.value
+            fault = outcome if isinstance(outcome, StatementError) else None
         except PlatformError as error:
             fault = error
         family = Family(UP, (Sample((label_value(target.id),), float(fault is None)),))
@@ -191,7 +192,7 @@ class QueryCollector(Collector):
             answer = await sql_over_http.execute(context.caller, [query.sql], query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None
-        rows = answer.value[0]
+        (rows,) = answer.value
         if isinstance(rows, StatementError):
             raise rows
         family = Family(query.info, samples_of(one.database, query, rows))
@@ -225,7 +226,8 @@ def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
         value = _number(row[columns[query.value]], query.value, number)
         if value is None:
             continue
-        labels = (label_value(name), *(label_value(_text(row[columns[label]])) for label in query.labels))
+        texts = [_text(row[columns[label]]) for label in query.labels]
+        labels = tuple(map(label_value, (name, *texts)))
         if labels in samples:
             found = ", ".join(f"{name}={text!r}" for name, text in zip(query.labels, labels[1:], strict=True))
             raise WrongShape(f"row {number} has the same labels as another row: {found or 'no labels at all'}")
@@ -236,15 +238,15 @@ def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
 
 def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
     """Return the position of each column; raises WrongShape if one that the query needs is missing, or there twice."""
-    positions = {name: position for position, name in enumerate(names)}
-    twice = [name for name in (query.value, *query.labels) if names.count(name) > 1]
+    needed = (query.value, *query.labels)
+    twice = [name for name in needed if names.count(name) > 1]
     if twice:
         raise WrongShape(f"the query returned more than one column named {', '.join(twice)}")
-    missing = [name for name in (query.value, *query.labels) if name not in positions]
+    missing = [name for name in needed if name not in names]
     if missing:
         has = ", ".join(names) or "none"
         raise WrongShape(f"the query returned no column named {', '.join(missing)}; its columns are: {has}")
-    return positions
+    return {name: names.index(name) for name in needed}
 
 
 # A text that is a number. Each character can match in one way only, so that megabytes of digits are rejected fast.

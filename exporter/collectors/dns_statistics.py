@@ -67,7 +67,7 @@ class ZoneTraffic:
     by_type: Mapping[str, float] | None
 
 
-def _newest(days: Days | None) -> float | None:
+def _newest_count(days: Days | None) -> float | None:
     return days[max(days)] if days else None
 
 
@@ -155,14 +155,14 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         Metric(
             "edge_dns_day_queries",
             "Queries served on the newest UTC day of QueriesServedChart, polled.",
-            value=lambda zone: _newest(zone.queries),
+            value=lambda zone: _newest_count(zone.queries),
         ),
         Metric(
             "edge_dns_day_routed_queries",
             "Queries served on the newest UTC day by routing (NormalQueriesServedChart, SmartQueriesServedChart), "
             "polled.",
             labels=("routing",),
-            value=lambda zone: {routing: _newest(days) for routing, days in zone.routed.items()},
+            value=lambda zone: {routing: _newest_count(days) for routing, days in zone.routed.items()},
         ),
         Metric(
             "edge_dns_day_start_timestamp_seconds",

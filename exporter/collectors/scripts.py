@@ -55,7 +55,7 @@ def _cpu_seconds(script: EdgeScript) -> float | None:
     return None if script.monthly_cpu_time is None else script.monthly_cpu_time / MILLISECONDS
 
 
-def _month(value: float | None) -> MonthToDate | None:
+def _month_to_date(value: float | None) -> MonthToDate | None:
     return None if value is None else MonthToDate(value)
 
 
@@ -86,17 +86,17 @@ COLLECTOR: TargetCollector[EdgeScript] = TargetCollector(
         Metric(
             "edge_script_cost_dollars_total",
             "Cost of the script since the exporter first saw it, counted from MonthlyCost, polled.",
-            counted=lambda script: _month(script.monthly_cost),
+            counted=lambda script: _month_to_date(script.monthly_cost),
         ),
         Metric(
             "edge_script_requests_total",
             "Requests to the script since the exporter first saw it, counted from MonthlyRequestCount, polled.",
-            counted=lambda script: _month(script.monthly_request_count),
+            counted=lambda script: _month_to_date(script.monthly_request_count),
         ),
         Metric(
             "edge_script_cpu_seconds_total",
             "CPU time of the script since the exporter first saw it, counted from MonthlyCpuTime, polled.",
-            counted=lambda script: _month(_cpu_seconds(script)),
+            counted=lambda script: _month_to_date(_cpu_seconds(script)),
         ),
         Metric(
             "edge_script_info",

@@ -37,19 +37,20 @@ class Breaches:
     listed: frozenset[int]
     today: int
 
-    def window(self) -> dict[str, float | None] | None:
-        """Return the breaches in the window by action."""
-        overview = self.overview
-        return None if overview is None else {action: count(overview) for action, count in ACTIONS.items()}
+    def window_by_action(self) -> dict[str, float | None] | None:
+        """Return the breaches in the window by action; None if the answer does not have them."""
+        if self.overview is None:
+            return None
+        return {action: count_of(self.overview) for action, count_of in ACTIONS.items()}
 
-    def day(self) -> dict[str, float | None] | None:
-        """Return today's breaches by action; 0 if the chart omits today."""
+    def today_by_action(self) -> dict[str, float | None] | None:
+        """Return today's breaches by action: 0 if the chart omits today, None if today's count cannot be read."""
         if self.days is None:
             return None
         missing = None if self.today in self.listed else 0
         return {action: days.get(self.today, missing) for action, days in self.days.items()}
 
-    def buckets(self) -> dict[str, DayBuckets]:
+    def sources_by_action(self) -> dict[str, DayBuckets]:
         """Return the counts of days for the ledger, by action."""
         if self.days is None:
             return dict.fromkeys(ACTIONS, DayBuckets.of(None))
@@ -66,17 +67,18 @@ def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str,
             continue
         day = moment.toordinal()
         if isinstance(counts, BreachCounts):
-            for action, count in ACTIONS.items():
-                _add(by_action[action], day, count(counts))
+            for action, count_of in ACTIONS.items():
+                _add(by_action[action], day, count_of(counts))
         else:
             _add(unclassified, day, counts)
     if not unclassified:
         return by_action
     has_actions = any(isinstance(counts, BreachCounts) for counts in chart.values())
-    return {**(by_action if has_actions else {}), UNCLASSIFIED: unclassified}
+    return {**by_action, UNCLASSIFIED: unclassified} if has_actions else {UNCLASSIFIED: unclassified}
 
 
 def _add(days: dict[int, float], day: int, count: float | None) -> None:
+    """Add a count to that of a day; None adds nothing."""
     if count is not None:
         days[day] = days.get(day, 0) + count
 
@@ -84,12 +86,14 @@ def _add(days: dict[int, float], day: int, count: float | None) -> None:
 async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
     answer = await context.caller.call(Request(shield.RATE_LIMIT, {"id": int(target.id)}))
     chart = answer.value.days
-    listed = frozenset(moment.toordinal() for moment in map(bucket_time, chart or ()) if moment is not None)
-    # A chart with keys of which none is a day is treated like a missing one.
-    is_charted = chart is not None and (not chart or bool(listed))
+    moments = [bucket_time(key) for key in chart or ()]
+    listed = frozenset(moment.toordinal() for moment in moments if moment is not None)
+    if chart and not listed:
+        # A chart with keys of which none is a day is treated like a missing one.
+        chart = None
     breaches = Breaches(
         overview=answer.value.overview,
-        days=_by_action(chart) if chart is not None and is_charted else None,
+        days=None if chart is None else _by_action(chart),
         listed=listed,
         today=(answer.date or context.now).toordinal(),
     )
@@ -113,21 +117,21 @@ COLLECTOR: TargetCollector[Breaches] = TargetCollector(
             "edge_shield_rate_limit_window_breaches",
             "Breaches of the rate limit in the rolling 28 days by action (overview), polled.",
             labels=("action",),
-            value=lambda limit: limit.window(),
+            value=lambda limit: limit.window_by_action(),
         ),
         Metric(
             "edge_shield_rate_limit_day_breaches",
             "Breaches of the rate limit on the current UTC day by action (ratelimitOverviewPastTwentyEightDays), "
             "polled; action is unclassified if the platform reports none.",
             labels=("action",),
-            value=lambda limit: limit.day(),
+            value=lambda limit: limit.today_by_action(),
         ),
         Metric(
             "edge_shield_rate_limit_breaches_total",
             "Breaches of the rate limit by action since the exporter first saw it, counted from "
             "ratelimitOverviewPastTwentyEightDays, polled; action is unclassified if the platform reports none.",
             labels=("action",),
-            counted=lambda limit: limit.buckets(),
+            counted=lambda limit: limit.sources_by_action(),
         ),
     ),
 )

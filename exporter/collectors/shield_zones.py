@@ -156,7 +156,7 @@ class ShieldZonesCollector(Collector):
         families, _ = measure((label_value(target.account),), _FAMILIES, _METRICS, answer.value)
         outcomes = [Outcome(target, families)]
         for zone_id, zone in answer.value.zones.items():
-            outcomes.append(_zone(context, target.account, str(zone_id), zone))
+            outcomes.append(_outcome_of(context, target.account, str(zone_id), zone))
         for zone_id, fault in answer.value.unusable.items():
             found = context.registry.named(Target(target.account, "shield_zone", str(zone_id)))
             error = WrongShape(f"the zone's item has another shape than documented: {fault}")
@@ -164,11 +164,10 @@ class ShieldZonesCollector(Collector):
         return PollResult(tuple(outcomes), answer.date)
 
 
-def _zone(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
+def _outcome_of(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
     """Return the series of one zone of the list, whose name is that of its pull zone."""
-    pull_zone_id = zone.pull_zone_id
-    pull_zone = TargetKey.of(account, "cdn", str(pull_zone_id))
-    name, target = context.registry.name_of(pull_zone), Target(account, "shield_zone", zone_id)
+    target = Target(account, "shield_zone", zone_id)
+    name = context.registry.name_of(TargetKey.of(account, "cdn", str(zone.pull_zone_id)))
     if name:
         context.registry.learn(target.key, name)
     target = context.registry.named(target)

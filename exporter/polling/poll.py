@@ -114,7 +114,7 @@ class Poller:
         target = self.registry.by_key.get(poll.target.key, poll.target)
         calls = client.calls_until(poll.until)
         context = Context(calls, self.registry, client.utc_now(), partial(self._found, poll))
-        polled = await collector.result(context, target)
+        polled = await collector.try_poll(context, target)
         if polled.error is None:
             poll.account.pace.note(collector.name, calls.number)
         return polled
