@@ -18,7 +18,8 @@ _DOCUMENT = TypeAdapter(Document)
 
 def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
     """Return the collectors of endpoints: one for each endpoint, and one for each list of targets."""
-    own = {label: identity(f"{label}_id", label) for endpoint in endpoints if (label := endpoint.own_label)}
+    own_kinds = [endpoint.own_label for endpoint in endpoints if endpoint.own_label]
+    own = {kind: identity(f"{kind}_id", kind) for kind in own_kinds}
     labels = {**KIND_LABELS, **own, ACCOUNT_KIND: identity()}
     made: list[Collector] = []
     for endpoint in endpoints:

@@ -58,23 +58,25 @@ def _parse_expression(value: object) -> Expression:
         raise ValueError(f"expected a JMESPath expression ({error})") from None
 
 
-def _secret_in(expression: Expression) -> str:
+def _secret_problem(expression: Expression) -> str:
     """Return why the values of an expression could be secrets, which must not be labels; empty if they could not."""
-    secret = next(filter(is_secret_name, sorted(expression.fields())), None)
-    return f"reads {secret[:60]}, which is named like a secret and cannot be a label" if secret else ""
+    secrets = sorted(filter(is_secret_name, expression.fields()))
+    return f"reads {secrets[0][:60]}, which is named like a secret and cannot be a label" if secrets else ""
 
 
 def _parse_label_expression(value: object) -> Expression:
     expression = _parse_expression(value)
-    if problem := _secret_in(expression):
+    if problem := _secret_problem(expression):
         raise ValueError(problem)
     return expression
 
 
 def _parse_path(value: object) -> Path:
-    if not isinstance(value, Path | str) or (isinstance(value, str) and not value.strip()):
+    if isinstance(value, Path):
+        return value
+    if not isinstance(value, str) or not value.strip():
         raise ValueError("expected a path such as /pullzone/{id}")
-    return value if isinstance(value, Path) else parse_path(value.strip())
+    return parse_path(value.strip())
 
 
 def _parse_name(value: str) -> str:
@@ -111,13 +113,14 @@ def _parse_id(value: str) -> str:
     return text
 
 
-def _field(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSerializer]:
+def _parsed_by(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSerializer]:
+    """Return the annotations of a setting that this function parses, and that is written as its text."""
     return PlainValidator(parse), PlainSerializer(lambda value: value.text)
 
 
-ExpressionField = Annotated[Expression, *_field(_parse_expression)]
-LabelExpression = Annotated[Expression, *_field(_parse_label_expression)]
-PathField = Annotated[Path, *_field(_parse_path)]
+ExpressionField = Annotated[Expression, *_parsed_by(_parse_expression)]
+LabelExpression = Annotated[Expression, *_parsed_by(_parse_label_expression)]
+PathField = Annotated[Path, *_parsed_by(_parse_path)]
 LabelName = Annotated[str, AfterValidator(_parse_label)]
 
 
@@ -187,7 +190,7 @@ class EndpointMetric(Section):
         )
         # The values of the label are names of fields in the answer, unless the expression itself names them.
         expression = self.value or self.days or self.month
-        if self.label and expression and expression.branches() is None and (problem := _secret_in(expression)):
+        if self.label and expression and expression.branches() is None and (problem := _secret_problem(expression)):
             yield (source,), problem
 
     def _wrong_suffix(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
@@ -232,20 +235,20 @@ class Endpoint(Section):
     def conflicts(self) -> Iterator[Conflict]:
         """Require one key that defines the targets, and a path and a label that fit it."""
         given = [key for key in _TARGETS if key in self.model_fields_set and getattr(self, key) is not None]
-        first, second = (*given, "", "")[:2]
-        names_id, label, kind = self.path.names_target, self.label, self.label or self.name
-        has_own_targets = bool(given) and given != ["kind"]
-        same = f"contains no {{id}}, so that all targets of {first} would be the same"
-        taken = f"'{kind}' is already a kind of target; expected another label, or kind: {kind}"
+        if len(given) > 1:
+            yield (given[1],), f"set together with {given[0]}; expected one of {', '.join(_TARGETS)}"
+        if given and not self.path.names_target:
+            yield ("path",), f"contains no {{id}}, so that all targets of {given[0]} would be the same"
+        has_own_targets = "each" in given or "ids" in given
+        own_kind = self.label or self.name
+        taken = f"'{own_kind}' is already a kind of target; expected another label, or kind: {own_kind}"
         unused = "is for targets of each or ids; other targets already have their labels"
         yield from broken(
-            (second, second, f"set together with {first}; expected one of {', '.join(_TARGETS)}"),
-            (given and not names_id, "path", same),
-            (not given and names_id, "path", "contains {id}; expected each, ids or kind"),
+            (self.path.names_target and not given, "path", "contains {id}; expected each, ids or kind"),
             ("ids" in given and not self.ids, "ids", "is empty; expected ids"),
             (not self.metrics, "metrics", "is empty; expected metrics"),
-            (label is not None and not has_own_targets, "label", unused),
-            (has_own_targets and kind in _TAKEN_KINDS, "label" if label else "name", taken),
+            (self.label is not None and not has_own_targets, "label", unused),
+            (has_own_targets and own_kind in _TAKEN_KINDS, "label" if self.label else "name", taken),
         )
         yield from duplicates((("ids", place), text) for place, text in enumerate(self.ids))
         yield from duplicates(((("metrics", place), one.name) for place, one in enumerate(self.metrics)), "name")

@@ -55,7 +55,7 @@ class Expression:
 
     def canonical(self) -> str:
         """Return a text that does not depend on how the expression is written: blanks, quotes, the order of keys."""
-        return json.dumps(_sorted(self.tree), sort_keys=True)
+        return json.dumps(_sorted_tree(self.tree), sort_keys=True)
 
     def fields(self) -> frozenset[str]:
         """Return the names of all fields that the expression reads."""
@@ -121,11 +121,11 @@ def _check_function(node: Node) -> None:
         raise ExpressionError(f"{name}() takes {least}{len(signature)} argument(s), found {given}")
 
 
-def _sorted(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
+def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
     """Return a syntax tree with the keys of `{a: A, b: B}` sorted."""
     if not isinstance(node, dict):
         return node
-    children = [_sorted(child) for child in node.get("children", ())]
+    children = [_sorted_tree(child) for child in node.get("children", ())]
     return {**node, "children": sorted(children, key=str) if node["type"] == "multi_select_dict" else children}
 
 

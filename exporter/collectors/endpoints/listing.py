@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum, auto
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +21,14 @@ PAGE_SIZE = 200
 MOST_PAGES = 100_000
 MOST_TARGETS = 200_000
 LIST_SUFFIX = "_list"
+
+
+class _Announced(Enum):
+    """What a page of a list says about further pages."""
+
+    ANOTHER_PAGE = auto()
+    NO_PAGE = auto()
+    NOTHING = auto()
 
 
 @dataclass(slots=True)
@@ -106,31 +115,37 @@ class EndpointListCollector(Collector):
             dates = self._listing.list.parameters("", context.now)
             parameters = {**dates, "page": page} if self._listing.page else dates
             answer = await context.caller.call(Request(self._page, parameters))
-            found.date, before = answer.date or found.date, len(found.ids)
-            items, has_more = self._read(answer.value)
+            found.date = answer.date or found.date
+            known = len(found.ids)
+            items, announced = self._read(answer.value)
             for item in items:
                 found.add(self._resource(item))
             if len(found.resources) > MOST_TARGETS:
                 raise WrongShape(f"the list names more than {MOST_TARGETS} items")
-            if has_more is False or not self._listing.page:
+            if announced is _Announced.NO_PAGE or not self._listing.page:
                 return
-            if len(found.ids) == before:
+            if len(found.ids) == known:
                 # The list ends here only if the page is empty and does not announce another one.
-                found.is_complete = found.is_complete and not has_more and not items
+                is_end = not items and announced is _Announced.NOTHING
+                found.is_complete = found.is_complete and is_end
                 return
 
-    def _read(self, document: Document) -> tuple[list[Any], bool | None]:
-        """Return the items of a page, and whether another page follows; None if the page does not say."""
+    def _read(self, document: Document) -> tuple[list[Any], "_Announced"]:
+        """Return the items of a page, and what the page announces."""
         listing = self._listing
         items = _evaluated(listing.items, document.value, "items")
         if items is None:
             raise WrongShape(f"the list has no items at {listing.items.text}")
         if not isinstance(items, list):
             raise WrongShape(f"{listing.items.text} is not a list")
-        more = None if listing.more is None else _evaluated(listing.more, document.value, "more")
-        if more is not None and not isinstance(more, bool):
-            raise WrongShape(f"{listing.more.text if listing.more else ''} is neither true nor false")
-        return items, more
+        if listing.more is None:
+            return items, _Announced.NOTHING
+        more = _evaluated(listing.more, document.value, "more")
+        if more is None:
+            return items, _Announced.NOTHING
+        if not isinstance(more, bool):
+            raise WrongShape(f"{listing.more.text} is neither true nor false")
+        return items, _Announced.ANOTHER_PAGE if more else _Announced.NO_PAGE
 
     def _resource(self, item: Any) -> Resource | None:  # noqa: ANN401 - any JSON
         """Return the resource of an item; None if its id cannot be read."""

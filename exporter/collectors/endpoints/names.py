@@ -58,6 +58,7 @@ def _families(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Yield an error for each metric whose name the exporter, Prometheus or another endpoint uses."""
     taken = {_stem(info.name): f"the collector {one.section}" for one in CATALOGUE for info in one.families}
     for place, endpoint in enumerate(endpoints):
+        # The names of the endpoint's own families, without `_total` → with it.
         own = dict[str, str]()
         for number, metric in enumerate(endpoint.metrics):
             name, stem = metric.name, _stem(metric.name)
@@ -66,8 +67,10 @@ def _families(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
                 yield path, f"'{name}' is reserved for the exporter or Prometheus"
             elif stem in taken:
                 yield path, f"'{name}' is a family of {taken[stem]}"
-            elif own.setdefault(stem, name) != name:
+            elif stem in own and own[stem] != name:
                 yield path, f"'{name}' has the same exposed name as {own[stem]}"
+            else:
+                own[stem] = name
         taken |= dict.fromkeys(own, f"endpoints[{place}]")
 
 

@@ -54,7 +54,7 @@ def parse_path(text: str) -> Path:
     """Read a path.
 
     Raises:
-        PydanticCustomError: it leads to another address, or has an unknown placeholder.
+        ValueError: it leads to another address, or has an unknown placeholder.
     """
     if "://" in text.partition("?")[0] or text.startswith("//"):
         raise ValueError("names a host; expected a path on the account's base_url, such as /pullzone/{id}")

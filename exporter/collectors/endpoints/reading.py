@@ -51,6 +51,7 @@ def _value(
 
 
 def _counted(declared: EndpointMetric, source: Expression, document: object) -> Mapping[str, Source] | Source | None:
+    """Return the sources of a counter, in the form of `Metric.counted`."""
     read: Callable[[EndpointMetric, object], Source | None] = _days if declared.days else _month
     return _labelled(declared, source, document, lambda found: read(declared, found))
 
@@ -67,7 +68,9 @@ def _labelled(
         return None if _is_missing(found, expression, document) else read(found)
     if found is None:
         return None
-    branches, entries = expression.branches() or {}, _pairs(found)
+    # An expression such as `{a: A, b: B}` has a branch for each label value.
+    branches = expression.branches() or {}
+    entries = _pairs(found)
     if len(entries) > MOST_SAMPLES:
         label = declared.label
         raise ExpressionError(f"found {len(entries)} values of the label {label}, expected at most {MOST_SAMPLES}")
@@ -76,7 +79,7 @@ def _labelled(
         value = None if _is_missing(one, branches.get(key), document) else read(one)
         if value is not None:
             made[key] = value
-    # An expression such as `{a: A, b: B}` finds an object even if all fields are missing.
+    # With branches, the result is an object even if all fields are missing.
     return made if made or not branches else None
 
 
