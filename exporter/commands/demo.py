@@ -1,13 +1,29 @@
 """`demo`: runs a sandbox and a daemon that polls it; nothing has to be configured."""
 
-from typing import Any
+from contextlib import AsyncExitStack
 
 import click
 
-from exporter.commands.local_platform import serve_demo
+from exporter.collectors.catalogue import CATALOGUE
 from exporter.commands.options import port_option
+from exporter.commands.output.serving import listening, serve
+from exporter.commands.sandbox import FAST, fast_option, seed_option
+from exporter.daemon.daemon import run
+from exporter.log import Level, configure
+from exporter.sandbox import keys
+from exporter.sandbox.sandbox_server import SandboxServer, create_app
+from exporter.sandbox.seed import seed as seeded
+from exporter.sandbox.world import World
+from exporter.sandbox.world_clock import WorldClock
+from exporter.settings.model import Settings
+from exporter.validation.types import parse_listen
 
 LEVELS = ("debug", "info", "warning", "error")
+HOST = "127.0.0.1"
+# In a demo, targets are polled this many times as often as by default, so that changes are seen soon.
+SPEED_UP = 60
+SHORTEST_INTERVAL = 5.0
+QUERY = "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROUP BY region"
 
 
 @click.command("demo")
@@ -15,14 +31,94 @@ LEVELS = ("debug", "info", "warning", "error")
     "--listen", default="127.0.0.1:9877", show_default=True, metavar="HOST:PORT", help="The exporter's address."
 )
 @port_option("--sandbox-port", default=9878, help="The sandbox's port on 127.0.0.1; 0 takes a free one.")
-@click.option("--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The seed of the simulated data.")
+@fast_option
+@seed_option
 @click.option(
     "--log-level", type=click.Choice(LEVELS), default="warning", show_default=True, help="The lowest logged level."
 )
-def command(**given: Any) -> None:  # noqa: ANN401 - the options
+def command(*, listen: str, sandbox_port: int, fast: bool, seed: int, log_level: Level) -> None:
     """Run the exporter with a simulated platform; nothing has to be configured.
 
     SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
     """
-    serve_demo(**given)
+    try:
+        address = str(parse_listen(listen))
+    except ValueError as error:
+        raise click.BadParameter(f"found {listen!r}, {error}", param_hint="'--listen'") from None
+    configure(log_level, "auto")
+    world = World(seed, WorldClock(speed=FAST if fast else 1.0), healthy=True)
+    serve(_run(world, address, sandbox_port, log_level))
+
+
+async def _run(world: World, listen: str, sandbox_port: int, log_level: Level) -> None:
+    sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
+    with listening("--sandbox-port"):
+        await sandbox.start()
+    settings = demo_settings(world, sandbox.url, listen, log_level)
+    async with AsyncExitStack() as beside:
+        beside.push_async_callback(sandbox.stop)
+        with listening("--listen"):
+            await run(settings, lambda: settings, lambda daemon: _print_urls(daemon.server.url, sandbox.url))
+
+
+def _print_urls(exporter: str, sandbox: str) -> None:
+    click.echo(f"""
+  metrics      {exporter}/metrics
+  status page  {exporter}/
+  sandbox      {sandbox}
+  control      {sandbox}/sandbox
+
+  Stop with Ctrl-C.
+""")
+
+
+def undiscoverable(world: World) -> dict[str, object]:
+    """Return the settings of an account that name the resources of a world that the exporter cannot discover."""
+    return {
+        "rate_limits": [
+            {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
+            for limit_id, limit in world.rate_limits.limits.items()
+        ],
+        "access_lists": [
+            {"shield_zone_id": one.shield_zone_id, "id": one.list_id} for one in world.access_lists.lists.values()
+        ],
+        "waf_custom_rules": [{"id": rule} for rule in world.custom_rules],
+        "images": [
+            {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
+            for registry, namespace, name, tags in world.registries.all()
+        ],
+        "searches": seeded("search_terms"),
+    }
+
+
+def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
+    """Return the settings of an exporter that polls everything in a world, which a sandbox serves at `url`."""
+    scripts = world.scripts.scripts
+    account = {
+        "name": "demo",
+        "base_url": url,
+        "api_key": keys.API_KEY,
+        "budget": {"requests_per_second": 50, "max_in_flight": 16},
+        "scripts": {"monthly_budget_dollars": {scripts.name(script): 500.0 for script in scripts}},
+        "labels": {"team": "web"},
+        "target_labels": [{"match": "shop", "labels": {"team": "shop"}}],
+        **undiscoverable(world),
+    }
+    query = {"name": "orders_open", "help": "Orders not yet shipped.", "sql": QUERY, "interval": "10s"}
+    token = keys.DATABASE_TOKEN_READ_ONLY
+    return Settings.model_validate(
+        {
+            "accounts": [account],
+            "databases": [
+                {"name": "orders", "url": url, "auth_token": token, "queries": [{**query, "labels": ["region"]}]}
+            ],
+            "collectors": {
+                collector.section: {"interval": max(SHORTEST_INTERVAL, collector.interval / SPEED_UP)}
+                for collector in CATALOGUE
+            },
+            "thresholds": [{"alert": "EdgeDnsQueriesSurge", "match": "shop", "value": 5}],
+            "web": {"listen": listen},
+            "state": {"path": None},
+            "log": {"level": log_level},
+        }
+    )

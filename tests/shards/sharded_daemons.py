@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from exporter.commands.local_platform import undiscoverable
+from exporter.commands.demo import undiscoverable
 from exporter.sandbox import keys
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
