@@ -134,17 +134,12 @@ class _Endpoints:
         return Response(self._static[name], media_type=_STATIC[name])
 
     def _page(self, template: str, values: Json) -> Response:
-        return HTMLResponse(_encode(render(template, {"version": self._parts().version, **values})))
+        return HTMLResponse(render(template, {"version": self._parts().version, **values}))
 
 
 def _json(value: object) -> Response:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(_encode(f"{text}\n"), media_type="application/json")
-
-
-def _encode(text: str) -> bytes:
-    """Encode an answer in UTF-8; half of a surrogate pair, which has no encoding, becomes a question mark."""
-    return text.encode("utf-8", "replace")
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return Response(f"{text}\n", media_type="application/json")
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:

@@ -7,13 +7,14 @@ from tests.web.view_setup import SCANS, STATISTICS, endpoints_client, view_setup
 
 
 async def test_no_name_makes_the_json_unreadable() -> None:
-    names = {"\ud800": "?", **{name: name for name in ("\0", "x" * 10_240, '"\\', "\u2028", "</script>")}}
+    names = ["\ud800", "\0", "x" * 10_240, '"\\', "\u2028", "</script>"]
     async with view_setup() as setup, endpoints_client(setup) as client:
         for number, name in enumerate(names):
             setup.succeed(zone(number, name), note=name)
         response = await client.get("/api/v1/targets")
+    assert response.content.isascii()
     assert response.text.endswith("}\n")
-    assert [target["name"] for target in response.json()["targets"]] == list(names.values())
+    assert [target["name"] for target in response.json()["targets"]] == names
 
 
 async def test_a_poll_that_is_overdue_is_next_now() -> None:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from exporter.assets.shipped import REPOSITORY
 from exporter.explain.cause import Cause, moment
+from exporter.untrusted.terminal import escape
 from exporter.validation.types import format_duration
 from exporter.web.url_fields import Json
 
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _LONGEST = 300
-_UNSEEN = "\N{REPLACEMENT CHARACTER}"
 _AFTER_A_PART = re.compile(r"(?<=[./:_])(?=[^./:_])")
 
 
@@ -35,14 +34,6 @@ def lapse(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if 0 < seconds < 1 else f"{max(0.0, seconds):.2g} s"
 
 
-def compact(number: float) -> str:
-    """Write a number briefly: `980`, `12.3k`, `4.6M`."""
-    for size, prefix in _PREFIXES:
-        if number >= size:
-            return f"{number / size:.1f}{prefix}"
-    return f"{number:.0f}"
-
-
 def figure(number: float) -> str:
     """Write a number as it is, with separated thousands: `1,234`, `0.25`."""
     return f"{number:,.15g}"
@@ -54,13 +45,8 @@ def plural(number: int, noun: str) -> str:
 
 
 def plain(value: str) -> str:
-    """Shorten a text from the platform, and replace characters that are not displayed, or change the direction of text.
-
-    White space becomes a space, other such characters `U+FFFD`.
-    """
-    shown = value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
-    spaced = "".join(" " if char.isspace() else char for char in shown)
-    return "".join(char if char.isprintable() else _UNSEEN for char in spaced)
+    """Shorten a text from the platform, and escape characters that are not displayed, or change its direction."""
+    return escape(value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…")
 
 
 def untrusted(value: str) -> Markup:
@@ -79,7 +65,7 @@ def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> 
     return f"./?{asked}#targets" if asked else "./#targets"
 
 
-_FILTERS = (compact, figure, format_duration, lapse, moment, plain, plural, untrusted)
+_FILTERS = (figure, format_duration, lapse, moment, plain, plural, untrusted)
 _GLOBALS = {
     "HAS_NONE": Cause.PLATFORM_HAS_NONE.words,
     "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",

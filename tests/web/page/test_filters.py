@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from exporter.explain.cause import moment
-from exporter.web.page.page import compact, figure, lapse, plural
+from exporter.web.page.page import figure, lapse, plural
 
 WRITTEN: Mapping[Callable[[Any], str], Mapping[float, str]] = {
     lapse: {
@@ -21,7 +21,6 @@ WRITTEN: Mapping[Callable[[Any], str], Mapping[float, str]] = {
         86400.0: "24 h",
         1.5 * 86400.0: "2 d",
     },
-    compact: {980: "980", 1000: "1.0k", 10_540: "10.5k", 1e6: "1.0M", 4.56e9: "4.6G", 1e12: "1.0T"},
     figure: {0.0: "0", 0.25: "0.25", 1234: "1,234", 12_345_678_901.5: "12,345,678,901.5"},
     lambda number: plural(number, "target"): {1: "1 target", 0: "0 targets", 12_000: "12,000 targets"},
     moment: {1_770_552_000.9: "2026-02-08 12:00:00 UTC"},

@@ -196,9 +196,8 @@ async def test_text_from_the_platform_is_never_markup(hostile: str, path: str) -
 
 def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
     assert [untrusted("x" * most) for most in (300, 301)] == [f"<bdi>{'x' * 300}</bdi>", f"<bdi>{'x' * 299}…</bdi>"]
-    kept, spaces = "~é\u2027ش", "\t\n\x0b\r\x1f\x85\xa0\u2028\u2029"
-    unseen = "\0\x08\x0e\x7f\x9f\u202a\u202e\u2066\u2069\ufeff"
-    assert [plain(text) for text in (kept, spaces, unseen)] == [kept, " " * 9, "\N{REPLACEMENT CHARACTER}" * 10]
+    kept, hidden = "~é\u2027ش", "\0\t\n\x0b\x1f\x7f\x85\u00a0\u2028\u202e\u2066\ufeff\ud800"
+    assert [plain(text) for text in (kept, hidden)] == [kept, "".join(f"\\u{ord(char):04x}" for char in hidden)]
     assert untrusted("a/b-c._d&.<e>") == "<bdi>a/<wbr>b-c._<wbr>d&amp;.<wbr>&lt;e&gt;</bdi>"
 
 
@@ -307,7 +306,7 @@ async def test_many_targets_come_in_pages(query: str, rows: int, words: str, lin
     [
         ([5.0], "", []),
         ([0, 0, 0], "3 days: 0 to 0 a day, 0 so far on the newest", ["M2 28V28.0M6 28V28.0", "M10 28V28.0"]),
-        ([1200, 3400, 900], "3 days: 1.2k to 3.4k a day, 900 so far on the newest",
+        ([1200, 3400, 900], "3 days: 1,200 to 3,400 a day, 900 so far on the newest",
          ["M2 28V18.8M6 28V2.0", "M10 28V21.1"]),
     ],
 )  # fmt: skip
