@@ -1,7 +1,7 @@
 """Finds the families that targets have no series of, and the causes, from the settings, targets and statuses."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -51,7 +51,8 @@ class Explainer:
     async def absences(self, families: Collection[str] = (), targets: Collection[str] = ()) -> list[Absence]:
         """Return the absences of these families in these targets (labels or names); if none are given, of all."""
         groups: dict[tuple[object, ...], Absence] = {}
-        for number, (collector, target, findings) in enumerate(self._findings(families, targets), start=1):
+        found = self._findings(frozenset(families), frozenset(targets))
+        for number, (collector, target, findings) in enumerate(found, start=1):
             for finding, names in findings.items():
                 absence = Absence(target.client_name, collector.name, tuple(names), finding)
                 same = absence.account, absence.collector, absence.families, finding.cause, finding.reason
@@ -69,39 +70,38 @@ class Explainer:
             counts[one.collector, one.finding.cause] += len(one.families) * len(one.targets)
         return counts
 
+    def kinds(self) -> list[str]:
+        """Return the kinds of targets that there are, in order."""
+        return sorted({kind for collector in self.collectors() for kind in collector.kinds})
+
+    def presence(self, targets: Iterable[str]) -> dict[str, str]:
+        """Return what is known of targets that have no absences. The keys are their labels or names, as given."""
+        found, own = dict.fromkeys(targets, "not known, or removed"), self.registry.shard
+        for selection in self.registry.selections(*self.kinds()):
+            for one in self.registry.selected(selection.account, selection.kind):
+                for given in found.keys() & {one.key.label, one.name, self.registry.name_of(one.key)}:
+                    owner = self.registry.owner_of(one.key, one.parent)
+                    is_own = owner == own.index
+                    found[given] = "nothing is absent" if is_own else f"shard {owner} of {own.total} polls it"
+        return found
+
     def _findings(
-        self, families: Collection[str], targets: Collection[str]
+        self, families: frozenset[str], targets: frozenset[str]
     ) -> Iterator[tuple[Collector, Target, Mapping[Finding, list[str]]]]:
         """Yield each target of each collector, with the names of its absent families by their finding."""
         for collector in self.collectors():
             not_served = self._not_served(collector)
             for target, not_polled in self._candidates(collector):
-                if targets and target.key.label not in targets and target.name not in targets:
+                if targets and targets.isdisjoint((target.key.label, target.name)):
                     continue
                 status = self.store.statuses.get(PollKey(target.key, collector.name))
-                found: dict[Finding, list[str]] = {}
+                found = defaultdict[Finding, list[str]](list)
                 for info in collector.families_of(target.kind, target.id):
-                    if families and info.name not in families:
-                        continue
                     # The first of these that applies: the settings, the targets, the last poll.
                     finding = not_served.get(info.name) or not_polled or self._of_poll(collector, target, status, info)
-                    if finding is not None:
-                        found.setdefault(finding, []).append(info.name)
+                    if finding is not None and (not families or info.name in families):
+                        found[finding].append(info.name)
                 yield collector, target, found
-
-    def presence(self, named: str) -> str:
-        """Return why a target, given by its label or name, has no absences: it may be unknown, or another shard's."""
-        if any(named in (one.key.label, one.name) for one in self.registry.by_key.values()):
-            return "nothing is absent"
-        for selection in self._selections(kind for collector in self.collectors() for kind in collector.kinds):
-            for one in self.registry.selected(selection.account, selection.kind):
-                owner, own = self.registry.owner_of(one.key, one.parent), self.registry.shard
-                if named in (one.key.label, one.name) and owner != own.index:
-                    return f"shard {owner} of {own.total} polls it"
-        return "not known, or removed"
-
-    def _selections(self, kinds: Iterable[str]) -> Iterator[Selection]:
-        return (selection for kind in kinds for selection in self.registry.selections(kind))
 
     def _not_asked_for(self, path: KeyPath, effect: str) -> Finding:
         """Return the finding that a setting leaves something out: its file, line and path, and its effect in words."""
@@ -123,7 +123,7 @@ class Explainer:
 
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
         """Yield the possible targets of a collector, each with the finding why it is not polled; None if it is."""
-        for selection in self._selections(collector.kinds):
+        for selection in self.registry.selections(*collector.kinds):
             account, kind = selection.account, selection.kind
             polled = self.registry.polled(account, kind)
             others = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
@@ -146,17 +146,22 @@ class Explainer:
             return self._not_asked_for(selection.setting, "names none, and none is discovered")
         lists = (one for one in self.collectors() if isinstance(one, EndpointListCollector))
         lister = next((one for one in lists if one.kind == selection.kind), discovery.COLLECTOR)
-        account = Target(selection.account, lister.polls, selection.account)
-        status = self.store.statuses.get(PollKey(account.key, lister.name))
-        if status is None or status.since:
-            return self._disabled(lister) or self._of_unanswered(lister, account, status)
-        return Finding(Cause.PLATFORM_HAS_NONE, "the list contains none for this exporter")
+        return self._disabled(lister) or self._of_list(lister, selection.account)
+
+    def _of_list(self, lister: Collector, account: str) -> Finding:
+        """Return why a target is not in the list of an account: the list fails, was not polled yet, or lacks it."""
+        listing = self.store.statuses.get(PollKey.of(lister.name, account, lister.polls, account))
+        if listing is None or listing.since:
+            return _of_unanswered(listing)
+        return Finding(Cause.PLATFORM_HAS_NONE, "the list contains no such target for this exporter")
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
         """Return why a polled target lacks a family, or label values of it; None if it lacks nothing."""
+        if status is None and target.kind != collector.polls:
+            return self._of_list(collector, target.account)
         # After a failure, the values of the last answer are served until they expire.
         if status is None or not (status.families or status.up):
-            return self._of_unanswered(collector, target, status)
+            return _of_unanswered(status)
         if info.name in status.left_out:
             return self._not_asked_for(("series", "max_label_values"), "leaves out label values of the family")
         if info.name in status.families:
@@ -167,14 +172,9 @@ class Explainer:
         why_none = status.message if status.up else ""
         return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, or left out of its answer")
 
-    def _of_unanswered(self, collector: Collector, target: Target, status: Status | None) -> Finding:
-        """Return why a target has not answered: its polls fail, its list fails or lacks it, or no poll has ended."""
-        lister = discovery.COLLECTOR if target.kind == collector.polls else collector
-        listing = self.store.statuses.get(PollKey.of(lister.name, target.account, "account", target.account))
-        for failed in (status, listing):
-            if failed is not None and failed.since:
-                reason = failed.reason or "no poll has succeeded in time"
-                return Finding(Cause.FAILING, reason, failed.message, failed.since)
-        if lister is collector and listing is not None:
-            return Finding(Cause.PLATFORM_HAS_NONE, "the list does not contain it")
+
+def _of_unanswered(status: Status | None) -> Finding:
+    """Return why a target has no valid answer: its polls fail, or none has ended yet."""
+    if status is None or not status.since:
         return Finding(Cause.NOT_POLLED_YET)
+    return Finding(Cause.FAILING, status.reason or "no poll has succeeded in time", status.message, status.since)

@@ -199,9 +199,9 @@ class Registry:
             if every_shard and self.shard.index is not None:
                 yield from (one for one in self._fixed.get((account, kind), {}).values() if one.id not in own)
 
-    def selections(self, kind: str) -> list[Selection]:
-        """Return the selections of a kind of resource, one for each account that has any."""
-        return [selection for selection in self._selections.values() if selection.kind == kind]
+    def selections(self, *kinds: str) -> list[Selection]:
+        """Return the selections of these kinds of resources, one for each account that has any."""
+        return [selection for selection in self._selections.values() if selection.kind in kinds]
 
     def polled(self, account: str, kind: str) -> Mapping[str, Target]:
         """Return the polled targets of a kind in an account, by id."""

@@ -46,5 +46,5 @@ async def absences(parts: Parts, families: Collection[str], targets: Collection[
         }
         for absence in found
     ]
-    others = {named: explainer.presence(named) for named in targets if named not in explained}
+    others = explainer.presence(named for named in targets if named not in explained)
     return {"now": now, "absences": rows, "others": others}

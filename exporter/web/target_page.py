@@ -43,8 +43,7 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     known |= {account: (one.key, one.name) for account, one in removed.items()}
     chosen = sorted(account for account in known if not asked or account in asked)
     if not chosen:
-        kinds = sorted({kind for collector in parts.explainer.collectors() for kind in collector.kinds})
-        why = parts.process().spare or parts.explainer.presence(label)
+        why, kinds = parts.process().spare or parts.explainer.presence([label])[label], parts.explainer.kinds()
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
         raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(chosen)}")

@@ -134,10 +134,10 @@ SITUATIONS = (
         {"collectors": {"discovery": {"enabled": False}}}, words=("collectors.discovery.enabled: is false",)),
     Situation("an account without scripts", whole(NONE, {SCRIPTS: "script/*"}),
         {"fault": status("/search", body={"Total": 1, "From": 0, "Size": 20, "SearchResults": [
-            {"Type": "dns", "Id": 101, "Name": "a.example"}]})}, words=("the list contains none",)),
+            {"Type": "dns", "Id": 101, "Name": "a.example"}]})}, words=("the list contains no such target",)),
     Situation("a configured shield zone that the list does not hold",
         whole(NONE, {SHIELDS: "shield_zone/99"}), {"account": {"shield_zones": {"ids": [99]}}},
-        words=("the list does not contain it",)),
+        words=("the list contains no such target",)),
     Situation("a search that fails",
         whole(FAILING, {DNS: "dns_zone/*", SCANS: "dns_zone/*", SCRIPTS: "script/*"}),
         {"fault": status("/search", 400, "no"), "account": {}}, words=("failing since 2026-02-08 12:00", "rejected")),
@@ -226,9 +226,10 @@ async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or
     async with exporter_parts(more={"shard": {"index": 0, "total": 3}}) as parts:
         explainer, zones = parts.work.parts.explainer, parts.world.dns.zones
         for zone in ZONES:
-            shard = owner(f"main/{zone}", 3)
+            shard, name = owner(f"main/{zone}", 3), zones.name(int(zone[-3:]))
             words = f"shard {shard} of 3 polls it" if shard else "nothing is absent"
-            assert {explainer.presence(zone), explainer.presence(zones.name(int(zone[-3:])))} == {words}
-        assert explainer.presence("dns_zone/999") == explainer.presence("x.example") == "not known, or removed"
+            assert explainer.presence([zone, name]) == {zone: words, name: words}
+        unknown = ("dns_zone/999", "x.example")
+        assert explainer.presence(unknown) == dict.fromkeys(unknown, "not known, or removed")
         named = {target.key.label for one in await explainer.absences() for target in one.targets}
         assert named & set(ZONES) <= {zone for zone in ZONES if owner(f"main/{zone}", 3) == 0}
