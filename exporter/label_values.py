@@ -1,11 +1,13 @@
-"""The values of labels: which texts are valid, and how many values a metric of a target may have."""
+"""The values of labels: valid texts, the names of enum values, and how many values a metric of a target may have."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from exporter.metric import Family
 
 # Longer label values are cut, because users of the platform choose the names.
 LABEL_VALUE_LIMIT = 1024
+# The label value of an enum value that has no name.
+UNKNOWN = "unknown"
 
 
 def label_value(text: str) -> str:
@@ -16,6 +18,11 @@ def label_value(text: str) -> str:
     if not text.isascii() or "\0" in text:
         text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
     return text if len(text) <= LABEL_VALUE_LIMIT else text[: LABEL_VALUE_LIMIT - 1] + "…"
+
+
+def enum_name(value: int | None, names: Mapping[int, str]) -> str | None:
+    """Return the name of an enum value; `unknown` for a value without a name, None for None."""
+    return None if value is None else names.get(value, UNKNOWN)
 
 
 def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:

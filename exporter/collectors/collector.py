@@ -7,11 +7,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from exporter.label_values import label_value
+from exporter.label_values import UNKNOWN, enum_name, label_value
 from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source
 from exporter.platform.errors import NotAvailable, PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Request
-from exporter.platform.wire import UNKNOWN, enum_name
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 

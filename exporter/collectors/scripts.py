@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Mapping
 
 from exporter.collectors.collector import Context, TargetCollector, identity
+from exporter.label_values import enum_name
 from exporter.metric import Metric, MonthToDate
 from exporter.platform.api import scripting
 from exporter.platform.api.scripting import SCRIPT_TYPE, EdgeScript
 from exporter.platform.operation import Answer, Request
-from exporter.platform.wire import enum_name, timestamp
+from exporter.platform.wire import timestamp
 from exporter.targets.target import Target
 
 MILLISECONDS = 1000.0

@@ -13,14 +13,14 @@ from exporter.collectors.collector import (
     identity,
     measure,
 )
-from exporter.label_values import label_value
+from exporter.label_values import enum_name, label_value
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import shield
 from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import DDOS_SENSITIVITY, EXECUTION_MODE, PLAN, ShieldZone
 from exporter.platform.errors import WrongShape
 from exporter.platform.operation import Operation
-from exporter.platform.wire import enum_name, timestamp
+from exporter.platform.wire import timestamp
 from exporter.targets.target import Target, TargetKey
 
 

@@ -7,7 +7,7 @@ whose items are validated one by one.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
@@ -30,7 +30,6 @@ from exporter.metric import LARGEST_COUNT
 
 T = TypeVar("T")
 
-UNKNOWN = "unknown"
 # The configuration of a `TypeAdapter` that is built when it is used first.
 DEFERRED = ConfigDict(defer_build=True)
 _SHARED = ConfigDict(
@@ -120,11 +119,6 @@ Moment = Annotated[
 def timestamp(moment: datetime | None) -> float | None:
     """Convert a time to unix seconds; None stays None."""
     return None if moment is None else moment.timestamp()
-
-
-def enum_name(value: int | None, names: Mapping[int, str]) -> str | None:
-    """Return the name of an enum value; `unknown` for a value without a name, None for None."""
-    return None if value is None else names.get(value, UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
