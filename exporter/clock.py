@@ -75,7 +75,7 @@ class PlatformTime:
         return None if self._accepted is None else datetime.fromtimestamp(self._accepted + self._monotonic(), UTC)
 
     def read(self, date: datetime) -> datetime:
-        """Check the `Date` of an answer with a success status.
+        """Take in the `Date` of an answer with a success status, and return the platform's time.
 
         Returns:
             The date if it is accepted; else the last accepted date, advanced to now. Before the first accepted date:

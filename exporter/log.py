@@ -34,7 +34,8 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
         form: `auto` is console on a terminal and JSON elsewhere.
         stream: standard error by default, so that standard output stays for what a command prints.
     """
-    out, lowest = stream if stream is not None else sys.stderr, logging.getLevelNamesMapping()[level.upper()]
+    out = sys.stderr if stream is None else stream
+    lowest = logging.getLevelNamesMapping()[level.upper()]
     is_console = form == "console" or (form == "auto" and out.isatty())
     render = _for_people(colours=out.isatty()) if is_console else _FOR_PROGRAMS
     target = _without_blocking(out, lambda lines: _report_of_lost(lines, (*_SHARED, *render)))

@@ -68,7 +68,7 @@ class LastChange:
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
-        """Return the source for the numbers of an answer; the hash of numbers is the same in each process."""
+        """Return the source for the numbers of an answer; unlike those of texts, their hash is the same everywhere."""
         return cls(float(hash(numbers) & _CHECKSUM_BITS))
 
 

@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
     """The result of a poll for one target: all of its families and counts, or the error.
 
     Attributes:
-        error: the failure; None after a success. Most failures have no families; those that there are, are exposed.
+        error: the failure; None after a success. A failure may have families, too, which are then exposed.
         chart: the counts of the last days for the status page, oldest first; empty without a chart.
         is_mismatched: whether the total of the window is not the sum of the days in the same answer.
         note: why a poll that succeeded has no families; empty if there is nothing to explain.
@@ -188,7 +188,7 @@ def attribute(name: str, of: str = "") -> Label[object]:
 
 
 def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> tuple[Label[object], ...]:
-    """Return the labels that most targets have; those whose name is empty are left out, except `account`.
+    """Return the labels that most targets have: `account`, and those of the following whose name is given.
 
     Args:
         id_label: the name of the label with the target's id.

@@ -1,7 +1,7 @@
 """The errors of a platform call.
 
-Each class declares its `reason`, the word for it in metrics and logs, and `retryable` if that differs from its parent
-class. An error's text never contains a credential. The platform's own message is shortened to one line.
+Each class declares its `reason`, the word for it in metrics and logs. An error's text never contains a credential. The
+platform's own message is shortened to one line.
 """
 
 from collections.abc import Iterable
@@ -26,14 +26,12 @@ class PlatformError(Exception):
 
     Attributes:
         reason: the word for the class in metrics and logs.
-        retryable: whether another attempt of a read may succeed.
         status: the HTTP status; 0 if no answer came.
         error_key: the platform's key for the error; empty if it sent none.
         retry_after: the seconds that the platform asked to wait; None if it did not ask.
     """
 
     reason: ClassVar[str] = "error"
-    retryable: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, reason: str) -> None:
         cls.reason = reason
@@ -61,8 +59,6 @@ class PlatformError(Exception):
 class TransportError(PlatformError, reason="transport"):
     """The request did not reach the platform, or the answer was not received completely."""
 
-    retryable = True
-
 
 class NameFault(TransportError, reason="name"):
     """The host name did not resolve."""
@@ -82,8 +78,6 @@ class NotHttp(TransportError, reason="not_http"):
 
 class TlsFault(TransportError, reason="tls"):
     """The handshake failed, or the certificate is not trusted."""
-
-    retryable = False
 
 
 class ProxyFault(TransportError, reason="proxy"):
@@ -121,19 +115,13 @@ class Rejected(StatusError, reason="rejected"):
 class RequestTimeout(StatusError, reason="request_timeout"):
     """408: the platform did not receive the whole request in time."""
 
-    retryable = True
-
 
 class RateLimited(StatusError, reason="rate_limited"):
     """429: too many requests."""
 
-    retryable = True
-
 
 class ServerError(StatusError, reason="server_error"):
     """5xx: the platform failed."""
-
-    retryable = True
 
 
 class Redirected(StatusError, reason="redirect"):
@@ -181,6 +169,12 @@ _BY_STATUS: dict[int, type[StatusError]] = {
 }
 _BY_HUNDRED: dict[int, type[StatusError]] = {3: Redirected, 4: Rejected}
 _UNAVAILABLE = 503
+_TEMPORARY = (TransportError, RequestTimeout, RateLimited, ServerError)
+
+
+def may_be_retried(error: PlatformError) -> bool:
+    """Return whether another attempt of a read may succeed."""
+    return isinstance(error, _TEMPORARY) and not isinstance(error, TlsFault)
 
 
 def asks_to_wait(error: PlatformError) -> bool:

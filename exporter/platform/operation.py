@@ -1,6 +1,6 @@
 """The operations of the platform: how they are declared, requested and answered.
 
-The parts of an HTTP request are built here, without an HTTP library, because the command `call` also only prints them.
+The parts of an HTTP request are built here, without an HTTP library: the command `call` can print them without sending.
 """
 
 import json
@@ -112,7 +112,7 @@ class Request(Generic[T]):
 
 
 class Caller(Protocol):
-    """Sends requests, as `exporter.platform.http.client.PollCalls` does; most callers have a deadline."""
+    """Sends requests; `exporter.platform.http.client.PollCalls` is the caller of the daemon and the commands."""
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request.

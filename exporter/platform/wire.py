@@ -44,7 +44,7 @@ _SHARED = ConfigDict(
 
 
 class Wire(BaseModel):
-    """A documented JSON object."""
+    """The base class of all documented JSON objects."""
 
     model_config = _SHARED
 

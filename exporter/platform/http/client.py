@@ -70,7 +70,7 @@ class Client:
         credential: how calls are authenticated.
         connect: creates the transport that sends the requests, as `exporter.platform.http.connector.connector` does.
         rate_limiter: limits the calls of the account.
-        timeout: the time limit of an attempt, in seconds. A retry has less if the poll ends before.
+        timeout: the time limit of an attempt, in seconds. A retry has less if the poll ends earlier.
         observer: is notified of every attempt.
         clocks: the clocks.
         random: returns a number in [0, 1).
@@ -295,7 +295,7 @@ class PollCalls:
 
     def _wait_before_retry(self, operation: Operation[T], error: PlatformError, attempt: int) -> float | None:
         """Return the seconds until the next attempt, at least as many as the platform asked for; None: no retry."""
-        if not error.retryable or operation.writes or attempt >= ATTEMPTS:
+        if not errors.may_be_retried(error) or operation.writes or attempt >= ATTEMPTS:
             return None
         jitter = self.client.random() * FIRST_WAIT * 2 ** (attempt - 1)
         wait = max(jitter + (error.retry_after or 0.0), self.client.rate_limiter.paused_for(operation.name))
@@ -342,5 +342,5 @@ _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
 
 def fault_of(error: httpx.HTTPError, host: str) -> PlatformError:
     """Return the error for an exception of httpx; its text contains the host and the operating system's message."""
-    kind, words = next((kind, words) for one, kind, words in _ERRORS if isinstance(error, one))
+    kind, words = next((kind, words) for exception, kind, words in _ERRORS if isinstance(error, exception))
     return kind(f"{words} ({host}: {error})" if str(error) else f"{words} ({host})")

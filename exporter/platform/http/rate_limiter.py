@@ -19,10 +19,11 @@ LONGEST_PAUSE = 300.0
 # The shortest and the longest pause, in seconds, after an answer that does not say how long to wait.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
-# Calls that are late by at most this many seconds are made up for.
+# After a delay of the process, the calls of at most this many seconds are made up for at once.
 BURST_SECONDS = 0.1
-# Of the rate, this share is granted at least, and each answer that does not ask to wait adds this share.
+# The lowest share of the rate that is granted.
 LOWEST_FACTOR = 1 / 16
+# The share of the rate that an answer adds again, if it does not ask to wait.
 RECOVERY_PER_ANSWER = 0.02
 
 

@@ -158,7 +158,7 @@ class _Body(httpx.AsyncByteStream):
             _raise(error)
 
 
-# The exceptions for a lost connection. The second is the base class of the one for a connection that never existed.
+# The exceptions for a lost connection. `ClientConnectorError`, a subclass of the second, means that none was made.
 _LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 # The exceptions that aiohttp raises during a request.
 CAUGHT = (aiohttp.ClientError, OSError, ValueError)
