@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import islice
 
 from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import DayBuckets, LastChange, Metric
@@ -102,9 +103,9 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
 
 
 def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
-    """Return the newest days with queries, each with its count."""
-    with_queries = [(day, days[day]) for day in sorted(days) if days[day]]
-    return tuple(with_queries[-_COMPARED_DAYS:])
+    """Return the newest days with queries, oldest first, each with its count."""
+    newest_first = ((day, days[day]) for day in sorted(days, reverse=True) if days[day])
+    return tuple(islice(newest_first, _COMPARED_DAYS))[::-1]
 
 
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:

@@ -92,14 +92,19 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         """
         if not source.days:
             return self, 0
-        changed = self._changed(source, today, oldest)
-        fallen = {day: value for day, value in changed.items() if value < self.highs.get(day, 0)}
-        risen = {day: value for day, value in changed.items() if day not in fallen}
-        lasts = {day: value for day, value in (self.lasts | fallen).items() if day not in risen}
-        # Of a day before the first sight, only what it rises from now on is counted.
-        late = {day: self.highs[day] for day in risen if day < 0 and day in self.highs and day not in self.baselines}
-        series = replace(self, highs=self.highs | risen, baselines=self.baselines | late, lasts=lasts)
-        corrections = sum(value < self.lasts.get(day, self.highs[day]) for day, value in fallen.items())
+        highs, lasts, baselines, corrections = dict(self.highs), dict(self.lasts), dict(self.baselines), 0
+        for day, value in self._changed(source, today, oldest).items():
+            high = highs.get(day)
+            if high is not None and value < high:
+                corrections += value < lasts.get(day, high)
+                lasts[day] = value
+                continue
+            if high is not None and day < 0:
+                # Of a day before the first sight, only what it rises from now on is counted.
+                baselines.setdefault(day, high)
+            lasts.pop(day, None)
+            highs[day] = value
+        series = replace(self, highs=highs, baselines=baselines, lasts=lasts)
         # If the platform's clock is ahead of its charts, the charts decide which days are old.
         limit = min(today, max(source.days)) - self.first_day - HORIZON_DAYS
         return _closed_up_to(series, limit), corrections

@@ -105,7 +105,8 @@ class Exposition:
     def take(self, changes: Mapping[PollKey, Update]) -> None:
         """Render the changed targets; only the segments that differ are joined and compressed again."""
         chunks = defaultdict[str, dict[PollKey, bytes]](dict)
-        for key, update in changes.items():
+        # Sorted here once, and not again for each family.
+        for key, update in sorted(changes.items()):
             for name, family in update.items():
                 if name in self._blocks:
                     chunks[name][key] = b"" if family is None else _rendered(key, family)

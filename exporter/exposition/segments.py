@@ -141,8 +141,8 @@ class Segment:
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
-    """Return the segments of a family with changes, as `Segment.changed` takes them."""
-    ordered = sorted(changes.items())
+    """Return the segments of a family with changes in the order of their targets, as `Segment.changed` takes them."""
+    ordered = list(changes.items())
     bounds = (0, *(bisect_left(ordered, (segment.keys[0],)) for segment in segments[1:]), len(ordered))
     changed = list[Segment]()
     for segment, (begin, end) in zip(segments or [Segment.of([], [])], pairwise(bounds), strict=True):
