@@ -16,7 +16,7 @@ from exporter import __version__
 from exporter.blocking import blocking
 from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
 from exporter.daemon import event_loop
-from exporter.daemon.machine import REAL, Machine, Server
+from exporter.daemon.machine import REAL, Machine
 from exporter.daemon.spare import prove
 from exporter.daemon.tasks import Tasks
 from exporter.daemon.work import Work
@@ -27,6 +27,7 @@ from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.app import create_app
 from exporter.web.parts import Parts, Process
+from exporter.web.server import WebServer
 from exporter.wiring.state_storage import postgres_storage
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Daemon:
     load: Callable[[], Settings]
     machine: Machine
     telemetry: Telemetry
-    server: Server
+    server: WebServer
     database: "PostgresStorage | None" = None
     work: Work = field(init=False)
     # The parts of `work` that the endpoints read.

@@ -2,36 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
-
-from starlette.types import ASGIApp
 
 from exporter.blocking import Executors
-from exporter.http_server.protocol import NOTHING_READY, Ready
 from exporter.settings.service import WebSettings
 from exporter.web.server import WebServer
 from exporter.wiring.clients import ClientMachine
 from exporter.wiring.state_storage import OpenStorage, own_storage
-
-
-class Server(Protocol):
-    """Serves the daemon's application, as `exporter.web.server.WebServer` does."""
-
-    @property
-    def url(self) -> str:
-        """The server's URL, without the route prefix."""
-
-    def leave_room(self, outgoing: int) -> None:
-        """Reserve file descriptors for this number of outgoing connections."""
-
-    async def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
-        """Serve an application, and the answers that are ready."""
-
-    async def reload(self) -> None:
-        """Apply changes of the server's own configuration, such as its certificate."""
-
-    async def stop(self) -> None:
-        """Stop serving."""
 
 
 def _listen(web: WebSettings, executors: Executors) -> WebServer:
@@ -48,7 +24,7 @@ class Machine(ClientMachine):
     """
 
     open_storage: OpenStorage = own_storage
-    listen: Callable[[WebSettings, Executors], Server] = _listen
+    listen: Callable[[WebSettings, Executors], WebServer] = _listen
 
 
 REAL = Machine()
