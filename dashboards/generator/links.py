@@ -11,7 +11,7 @@ EXPORTER = "edge-exporter"
 # All pages have this tag. The menu of each page lists the pages with the tag.
 TAG = "edge-exporter"
 
-# The default of a hidden variable, which can be changed to the address of one's own runbooks.
+# The default of a hidden variable, which can be set to the address of your own copy of the runbooks.
 RUNBOOKS = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
 
 

@@ -45,7 +45,7 @@ def lately(name: str, *matchers: str, over: str) -> str:
 
 
 def own_rate(name: str, *matchers: str) -> str:
-    """Take the rate of a counter of the exporter's own; each process has its own series."""
+    """Take the rate of one of the exporter's own counters; each process has its own series."""
     return f"rate({series(name, *matchers)}[$__rate_interval])"
 
 

@@ -50,7 +50,7 @@ _STEP_HELP = "Time between samples: with 1h the file is a quarter as large, with
 
 
 @click.command("backfill", cls=SettingsCommand)
-@click.option("--from", "first", metavar="DAY", type=DAY, help="First UTC day (YYYY-MM-DD); 30 days by default.")
+@click.option("--from", "first", metavar="DAY", type=DAY, help="First UTC day (YYYY-MM-DD); by default of 30 days.")
 @click.option("--to", "last", metavar="DAY", type=DAY, help="Last UTC day, included; yesterday by default.")
 @click.option("--output", type=OUTPUT, required=True, help="The file to write.")
 @click.option("--label", "labels", metavar="NAME=VALUE", multiple=True, help=_LABEL_HELP)
@@ -68,12 +68,12 @@ def command(
 ) -> None:
     """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
-    `promtool tsdb create-blocks-from openmetrics FILE DIR` makes Prometheus blocks of it. The series have the names of
-    the daemon's counters. Each ends before the day on which the daemon first saw it, which is in the daemon's state;
+    `promtool tsdb create-blocks-from openmetrics FILE DIR` makes Prometheus blocks from the file. The series have the
+    names of the daemon's counters. Each ends before the day on which the daemon first saw it, according to the state;
     without a state, it ends with yesterday. The count of a day is spread evenly over the day.
 
-    Exit codes: 0 all is written; 1 something could not be read, and the rest is written; 2 nothing is written, because
-    the configuration or an argument is wrong; 130 interrupted, and nothing is written.
+    Exit codes: 0 all is written; 1 something could not be read or written (see standard error), or there is no history;
+    2 nothing is written, because the configuration or an argument is wrong; 130 interrupted, and nothing is written.
     """
     with complaining(ConfigurationError, code=MISUSE), complaining(StorageError):
         settings = read_settings(config, flags, os.environ)

@@ -24,8 +24,8 @@ _SHOWN = 5
 @click.command("explain")
 @click.argument("things", nargs=-1, metavar="[FAMILY|TARGET]...")
 @click.option("--url", default=f"http://{DEFAULT_LISTEN}", show_default=True, help="The exporter's address.")
-@click.option("--username", default="", help="The user of the web configuration's basic authentication.")
-@click.option("--password-file", type=click.File(encoding="utf-8"), help="The file of the password; - for stdin.")
+@click.option("--username", default="", help="The user name for the exporter's basic authentication.")
+@click.option("--password-file", type=click.File(encoding="utf-8"), help="The file with the password; - for stdin.")
 @form_option("text", "json")
 def command(things: tuple[str, ...], *, url: str, username: str, password_file: TextIO | None, form: str) -> None:
     """Ask a running exporter why families have no series.

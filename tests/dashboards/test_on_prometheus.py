@@ -144,7 +144,7 @@ def test_what_the_exporter_noticed_is_counted_by_what_it_is(month: Month) -> Non
         "series left out of family": 2,
         "unknown value of field": 200,
         "count lowered: family": 50,
-        "round failed: task": 50,
+        "task failed: task": 50,
         "no one holds shard 0": 1,
         "no one holds shard 1": 1,
         "has labels": 2,

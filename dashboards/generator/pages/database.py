@@ -32,8 +32,8 @@ _DATABASES = row(
     panel(
         "Databases answering",
         "Whether each database answered, over time.",
-        "If all fail at once: the network, or regenerated tokens, which invalidates all old ones. If one fails: that"
-        " database, or its token.",
+        "If all fail at once, look at the network; or the tokens were regenerated, which invalidates all old ones. If"
+        " one fails, look at that database and its token.",
         StateTimeline(words=UP_OR_DOWN, none="No database is configured."),
         Query(lowest(_UP, "database"), "{{database}}"),
     ),

@@ -94,8 +94,8 @@ _CALLS = row(
     (12, 12, 12, 12, 12, 12),
     panel(
         "API budget",
-        "Calls a second by account: those that the budget allows, that targets and intervals ask for, and that are"
-        " made. The accounts that need the largest share of their budget.",
+        "Calls a second by account: allowed by the budget, asked for by targets and intervals, and made. Only the"
+        " accounts that need the largest share of their budget.",
         "If more calls are asked for than allowed, polls come late. Raise requests_per_second if the platform allows"
         " it, lengthen intervals, or poll fewer targets.",
         TimeSeries(unit="reqps", dashed=(".+: asked for", ".+: allowed")),
@@ -196,7 +196,7 @@ _KINDS = (
     (_now("edge_exporter_series_dropped", "family"), "family", "series left out of $1"),
     (_lately("edge_api_unexpected_values_total", "account", "field"), "field", "unknown value of $1"),
     (_lately("edge_exporter_ledger_corrections_total", "family"), "family", "count lowered: $1"),
-    (_lately("edge_exporter_task_failures_total", "task"), "task", "round failed: $1"),
+    (_lately("edge_exporter_task_failures_total", "task"), "task", "task failed: $1"),
     (f"1 - {highest(series('edge_exporter_shard_held', INSTANCE), 'shard')}", "shard", "no one holds shard $1"),
     (count(gauge("edge_target_labels", ACCOUNT), "account"), "", "has labels"),
     (count(gauge("edge_alert_threshold", ACCOUNT), "account", "alert"), "alert", "has a threshold: $1"),

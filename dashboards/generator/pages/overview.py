@@ -1,4 +1,4 @@
-"""Overview: is anything wrong, and where to look."""
+"""Overview: whether anything is wrong, and where."""
 
 from dashboards.generator import columns, links, variables
 from dashboards.generator.colours import ACTION_PAINT, UP_OR_DOWN, Colour, Word, red_from, warn_then_red
@@ -139,8 +139,8 @@ _FAILURES = row(
     panel(
         "Failing targets",
         "Targets whose last poll failed, the longest without success first; at most 100.",
-        "Follow the account to its failures by reason. If a target never succeeded, its id is most often wrong, or the"
-        " key may not read it: `edge-exporter check` tries it at once.",
+        "Follow the account to its failures by reason. If a target never succeeded, usually its id is wrong, or the key"
+        " may not read it: `edge-exporter check` polls every target at once.",
         Table(sort="Without success", none="Nothing fails."),
         columns.ACCOUNT,
         Column("Collector", label="collector", width=170),
@@ -235,7 +235,7 @@ _GLANCE = row(
 PAGE = Page(
     uid=links.OVERVIEW,
     title="Edge platform / Overview",
-    about="Is anything wrong, and where to look: what stands out, alerts, failing targets, the platform at a glance.",
+    about="Whether anything is wrong, and where: what stands out, alerts, failing targets, the platform at a glance.",
     variables=(variables.JOB, variables.ACCOUNTS),
     rows=(_NOW, _WRONG, _FAILURES, _GLANCE, _ACCOUNTS),
 )

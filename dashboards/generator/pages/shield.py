@@ -74,8 +74,8 @@ def _setting(expr: str, setting: str, label: str, value: str) -> str:
     """Count the zones by the value of a setting, with the labels `setting` and `value`.
 
     Args:
-        expr: a query with a series of 1 for each zone and value that applies.
-        setting: the name of the setting, in which `$1` stands for the label `label`.
+        expr: a query with a series of value 1 for each zone and each value that the setting has there.
+        setting: the name of the setting, in which `$1` is replaced by the value of the label `label`.
         label: a label whose value is a part of the setting's name.
         value: the label with the setting's value.
     """
@@ -95,8 +95,8 @@ _BREACHES = row(
         "Rate limits",
         "Breaches of today (UTC), compared with the mean of 28 days; the 50 rate limits with the most. Blocked includes"
         " breaches without a known action.",
-        "If it is over 100 % and the last hour has breaches, it happens now. Look in the zone's logs for the clients;"
-        " block them, or raise the limit if they are yours.",
+        "If the share is over 100 % and the last hour has breaches, the burst continues. Look in the zone's logs for"
+        " the clients; block them, or raise the limit if they are yours.",
         Table(sort="Today", none="No rate limit is known."),
         replace(columns.ACCOUNT, width=90),
         replace(columns.SHIELD_ZONE, hidden=True),

@@ -35,8 +35,8 @@ _RECORDS = row(
     panel(
         "Polls",
         "Whether the last poll of the zone by each collector succeeded.",
-        "If one collector fails: a permission, or that part of the platform. If all fail: the zone was deleted, or the"
-        " whole account fails.",
+        "If one collector fails, the key lacks a permission, or that part of the platform has a problem. If all fail,"
+        " the zone was deleted, or the whole account fails.",
         StateTimeline(words=UP_OR_DOWN),
         Query(lowest(_UP, "collector"), "{{collector}}"),
     ),

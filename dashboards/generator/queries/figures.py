@@ -18,7 +18,7 @@ _SHARD_LATELY = f"last_over_time({_SHARD}[1h])"
 # Has a result if the rules are evaluated: an alert (the watchdog always fires) or, without it, a recorded series.
 RULES = f'(ALERTS{{alertname=~"Edge.+"}} or {series("account:edge_up:answering")})'
 
-# No exporter answers, or none of a job, or one of several shards does not.
+# Applies if no exporter answers, if none of a job answers, or if one of several shards does not.
 SILENT = Reason(
     -1,
     Word("-1", "SILENT", Colour.BAD),

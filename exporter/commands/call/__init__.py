@@ -21,13 +21,12 @@ changes something is sent only with --yes; without it, the command prints what i
 
 `sql` sends its statements in one request, and prints the columns and rows, or the error, of each.
 
-The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys are in variables or files.
-A database is one of the file, or the one that PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN name.
+The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys are read from variables or files.
+A database is defined in the file, or by PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN.
 
-Exit codes: 0 the platform did it; 1 the platform refused or failed, or a statement did; 2 misuse, a wrong
-configuration, or a change without --yes, and nothing was sent; 3 the platform was not reached, or gave no answer in
-time; 4 not authorised: the key is refused, may not do this, or is unreadable; 5 not found; 6 the platform limits the
-rate (429).
+Exit codes: 0 success; 1 the platform refused the request or failed, or an SQL statement failed; 2 nothing was sent:
+misuse, a wrong configuration, or a change without --yes; 3 the platform was not reached, or gave no answer in time;
+4 the key is refused, lacks a permission, or cannot be read; 5 not found; 6 the platform limits the rate (429).
 """
 
 command = click.Group(

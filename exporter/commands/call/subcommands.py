@@ -20,7 +20,7 @@ from exporter.platform.operation import Operation, Parameter
 SQL = replace(
     sql_over_http.PIPELINE,
     name="sql",
-    help="Executes SQL statements on a database, and gives their rows.",
+    help="Executes SQL statements on a database, and prints their rows.",
     parameters=(),
 )
 
@@ -84,14 +84,16 @@ _TYPES = {
 def _option(parameter: Parameter) -> click.Option:
     """Return the option of a parameter, which converts a text to the value that is sent."""
     kind: Any = _TYPES[parameter.type]
+    text = parameter.help
     if parameter.secret:
         kind = _Secret(encoding="utf-8")
+        text += " It is read from the file; - for standard input."
     elif parameter.allowed is not None:
         make_enum: Any = IntEnum  # mypy knows only members that stand in the source
         numbers = make_enum("Numbers", {name: number for number, name in parameter.allowed.items()})
         kind = click.Choice(numbers, case_sensitive=False)
     name = parameter.name
-    return click.Option([f"--{name}", name], type=kind, required=parameter.required, help=parameter.help)
+    return click.Option([f"--{name}", name], type=kind, required=parameter.required, help=text)
 
 
 def command_of(operation: Operation[Any]) -> click.Command:
