@@ -50,7 +50,7 @@ _STEP_HELP = "Time between samples: with 1h the file is a quarter as large, with
 
 
 @click.command("backfill", cls=SettingsCommand)
-@click.option("--from", "first", metavar="DAY", type=DAY, help="First UTC day (YYYY-MM-DD); by default of 30 days.")
+@click.option("--from", "first", metavar="DAY", type=DAY, help="First UTC day (YYYY-MM-DD); the default gives 30 days.")
 @click.option("--to", "last", metavar="DAY", type=DAY, help="Last UTC day, included; yesterday by default.")
 @click.option("--output", type=OUTPUT, required=True, help="The file to write.")
 @click.option("--label", "labels", metavar="NAME=VALUE", multiple=True, help=_LABEL_HELP)
