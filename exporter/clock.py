@@ -81,7 +81,8 @@ class PlatformTime:
             The date if it is accepted; else the last accepted date, advanced to now. Before the first accepted date:
             the earlier of the date and this machine's clock, because a series that begins too late would lose days.
         """
-        at, wall = date.timestamp(), self._wall()
+        at = date.timestamp()
+        wall = self._wall()
         self.offset = at - wall
         reading = at - self._monotonic()
         is_plausible = abs(at - wall) <= DAY_SECONDS or _are_near(reading, self._accepted)

@@ -190,7 +190,7 @@ class Telemetry:
         """Return every family of the exporter itself, even without series, but not those of the process and Python."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram):
-                described = next(iter(family.describe()))
+                (described,) = family.describe()
                 kind = Kind(described.type)
                 name = f"{described.name}_total" if kind is Kind.COUNTER else described.name
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001

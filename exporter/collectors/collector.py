@@ -4,7 +4,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.label_values import UNKNOWN, enum_name, label_value
@@ -167,11 +167,14 @@ def calling(
         operation: the operation.
         path: the name of each parameter in its path, and the function that returns its value, an id.
     """
+    return partial(_call, operation, path)
 
-    async def fetch(context: Context, target: Target) -> Answer[P]:
-        return await context.caller.call(Request(operation, {name: int(of(target)) for name, of in path.items()}))
 
-    return fetch
+async def _call(
+    operation: Operation[P], path: Mapping[str, Callable[[Target], str]], context: Context, target: Target
+) -> Answer[P]:
+    ids = {name: int(id_of(target)) for name, id_of in path.items()}
+    return await context.caller.call(Request(operation, ids))
 
 
 def own_id(target: Target) -> str:

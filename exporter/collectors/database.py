@@ -265,6 +265,7 @@ def _number(cell: Cell, column: str, row: int) -> float | None:
 
 
 def _text(cell: Cell) -> str:
+    """Return a value as text for a label; NULL becomes the empty text."""
     if cell is None:
         return ""
     return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)

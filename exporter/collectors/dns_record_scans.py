@@ -15,7 +15,8 @@ Scan = DnsRecordScanJob | None
 _NEVER = DnsRecordScanJob.model_construct()
 
 
-def _record_types(scan: Scan) -> Mapping[str, int] | None:
+def _records_by_type(scan: Scan) -> Mapping[str, int] | None:
+    """Return record type → number of records; None if the scan has no list of records."""
     records = (scan or _NEVER).records
     if records is None:
         return None
@@ -23,7 +24,8 @@ def _record_types(scan: Scan) -> Mapping[str, int] | None:
     return Counter(SCAN_RECORD_TYPE.get(number, f"unknown_{number}") for number in types)
 
 
-def _proxied(scan: Scan) -> int | None:
+def _proxied_records(scan: Scan) -> int | None:
+    """Return the number of proxied records; None if the scan has no list of records."""
     records = (scan or _NEVER).records
     return None if records is None else sum(record.is_proxied is True for record in records)
 
@@ -61,12 +63,12 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
             "edge_dns_record_scan_records",
             "Records that the latest scan found, by record type (Records), polled.",
             labels=("record_type",),
-            value=_record_types,
+            value=_records_by_type,
         ),
         Metric(
             "edge_dns_record_scan_proxied_records",
             "Proxied records that the latest scan found (Records, IsProxied), polled.",
-            value=_proxied,
+            value=_proxied_records,
         ),
         Metric(
             "edge_dns_record_scan_info",

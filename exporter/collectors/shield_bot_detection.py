@@ -13,12 +13,12 @@ def _sensitivity(bots: BotDetectionConfiguration) -> dict[tuple[str, ...], float
         "ip_address": bots.ip_address,
         "browser_fingerprint": bots.browser_fingerprint,
     }
-    return {
-        (name, level): share
-        for name, signal in signals.items()
-        if signal is not None
-        for level, share in enum_samples(signal.sensitivity, BOT_SENSITIVITY).items()
-    }
+    sensitivity: dict[tuple[str, ...], float] = {}
+    for name, signal in signals.items():
+        levels = {} if signal is None else enum_samples(signal.sensitivity, BOT_SENSITIVITY)
+        for level, is_current in levels.items():
+            sensitivity[name, level] = is_current
+    return sensitivity
 
 
 COLLECTOR: TargetCollector[BotDetectionConfiguration] = TargetCollector(

@@ -7,6 +7,7 @@ from exporter.platform.api.shield_models import CustomWafRule, PlanSegment
 
 
 def _conditions(rule: CustomWafRule) -> int | None:
+    """Return the number of conditions, the first one and the chained ones; None without a configuration."""
     if rule.rule_configuration is None:
         return None
     return 1 + len(rule.rule_configuration.chained_rule_conditions or ())

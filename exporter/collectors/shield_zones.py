@@ -33,15 +33,16 @@ class NamedZone:
 
 
 def _modes(named: NamedZone) -> dict[tuple[str, ...], float]:
-    engines = {"waf": named.zone.waf_execution_mode, "ddos": named.zone.ddos_execution_mode}
-    return {
-        (engine, mode): share
-        for engine, value in engines.items()
-        for mode, share in enum_samples(value, EXECUTION_MODE).items()
-    }
+    """Return (engine, mode) → 1 for the mode that the engine is in, 0 for its other modes."""
+    modes: dict[tuple[str, ...], float] = {}
+    for engine, current in (("waf", named.zone.waf_execution_mode), ("ddos", named.zone.ddos_execution_mode)):
+        for mode, is_current in enum_samples(current, EXECUTION_MODE).items():
+            modes[engine, mode] = is_current
+    return modes
 
 
 def _waf_rules(named: NamedZone) -> dict[str, int | None]:
+    """Return state → number of rules; None if the zone has no list of rules in that state."""
     lists = {
         "disabled": named.zone.waf_disabled_rules,
         "log_only": named.zone.waf_log_only_rules,
@@ -51,6 +52,7 @@ def _waf_rules(named: NamedZone) -> dict[str, int | None]:
 
 
 def _info(named: NamedZone) -> dict[tuple[str, ...], int]:
+    """Return the label values of `edge_shield_zone_info`, empty where the answer has none, with the value 1."""
     pull_zone_id = named.zone.pull_zone_id
     plan = enum_name(named.zone.plan_type, PLAN)
     return {("" if pull_zone_id is None else str(pull_zone_id), named.pull_zone, plan or ""): 1}

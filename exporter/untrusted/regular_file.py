@@ -21,12 +21,12 @@ class NotRegularFileError(OSError):
 def read_regular(path: Path) -> bytes:
     """Return the content of a regular file; raises OSError, for another kind of file NotRegularFileError."""
     try:
-        _refuse(path, path.stat())
+        _require_regular(path, path.stat())
     except ValueError:
         raise OSError(errno.EINVAL, "no file can have this name") from None
     # The file may have been replaced since the check. So open it without blocking, and check it again.
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
-        _refuse(path, os.fstat(file.fileno()))
+        _require_regular(path, os.fstat(file.fileno()))
         return file.read()
 
 
@@ -55,7 +55,8 @@ def unreadable(error: OSError) -> str:
             return f"cannot be read: {(error.strerror or 'input/output error').lower()}"
 
 
-def _refuse(path: Path, status: os.stat_result) -> None:
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    """Raise NotRegularFileError if the status of a file says that it is a directory, a pipe or a device."""
     if stat.S_ISREG(status.st_mode):
         return
     reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is not a regular file")

@@ -105,7 +105,8 @@ def integral(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200].rstrip(":") or "is not an expression"
+    line, _, _ = str(error).partition("\n")
+    return line[:200].rstrip(":") or "is not an expression"
 
 
 def _check_function(node: Node) -> None:

@@ -74,8 +74,10 @@ class EndpointListCollector(Collector):
     families = ()
 
     def __init__(self, endpoint: Endpoint, listing: TargetList) -> None:
-        self.name, self._endpoint = f"{endpoint.name}{LIST_SUFFIX}", endpoint.name
-        self.kind, self.interval = endpoint.target_kind, endpoint.interval
+        self.name = endpoint.name + LIST_SUFFIX
+        self.kind = endpoint.target_kind
+        self.interval = endpoint.interval
+        self._endpoint = endpoint.name
         self._listing = listing
         template = listing.list.template
         for name, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
@@ -97,13 +99,15 @@ class EndpointListCollector(Collector):
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """List the targets. If a page fails, the items of the pages before it count; no target is then removed."""
-        found, error = _Found(), None
+        found = _Found()
+        error: PlatformError | None = None
         try:
             await self._read_pages(context, found)
         except NotAvailable:
             raise
         except PlatformError as fault:
-            error, found.is_complete = fault, False
+            error = fault
+            found.is_complete = False
         if found.resources or error is None:
             listed = ResourceList(tuple(found.resources.values()), found.is_complete)
             await context.found(Inventory({self.kind: listed}))

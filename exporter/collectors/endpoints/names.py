@@ -61,7 +61,8 @@ def _families(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
         # The names of the endpoint's own families, without `_total` → with it.
         own = dict[str, str]()
         for number, metric in enumerate(endpoint.metrics):
-            name, stem = metric.name, _stem(metric.name)
+            name = metric.name
+            stem = _stem(name)
             path: KeyPath = ("endpoints", place, "metrics", number, "name")
             if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
                 yield path, f"'{name}' is reserved for the exporter or Prometheus"

@@ -125,7 +125,8 @@ class Client:
         Raises:
             PlatformError: there is no usable answer.
         """
-        name, began, status = call.operation.name, self.clocks.monotonic(), 0
+        name, status = call.operation.name, 0
+        began = self.clocks.monotonic()
         try:
             response, body = await self._send(call, time_limit)
             status = response.status_code
@@ -242,7 +243,8 @@ class PollCalls:
             PlatformError: there is no usable answer.
         """
         self.number += 1
-        ready, attempt = await self._prepare(request), 1
+        ready = await self._prepare(request)
+        attempt = 1
         while True:
             try:
                 return await self._attempt(ready, attempt)
@@ -256,7 +258,7 @@ class PollCalls:
 
     async def _prepare(self, request: Request[T]) -> ReadyCall[T]:
         """Return the call of a request with the current key or token; raises CredentialError if that cannot be read."""
-        client, operation, body = self.client, request.operation, request.body or {}
+        client, operation = self.client, request.operation
         key, header, value = await client.credential.header()
         sent = httpx.Request(
             operation.method,
@@ -266,7 +268,8 @@ class PollCalls:
             stream=httpx.ByteStream(content_of(request) or b""),
             extensions={ADDRESS: address_of(client.base_url, request)},
         )
-        given = (str(body[one.name]) for one in operation.parameters if one.secret and one.name in body)
+        body = request.body or {}
+        given = [str(body[one.name]) for one in operation.parameters if one.secret and one.name in body]
         return ReadyCall(operation, sent, await client.open_transport(), key, (key, *client.secrets, *given))
 
     async def _attempt(self, call: ReadyCall[T], attempt: int) -> Answer[T]:

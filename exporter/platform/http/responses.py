@@ -250,11 +250,18 @@ def _json_bytes(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
+def _is_not_json(error: ValidationError) -> bool:
+    """Return whether a body is not valid because it is not JSON."""
+    if error.error_count() > 1:
+        # Such a body is JSON with several faults; listing them could take long.
+        return False
+    (fault,) = error.errors(include_input=False)
+    return fault["type"] == "json_invalid"
+
+
 def _parse_error(error: ValidationError, raw: bytes, status: int) -> PlatformError:
     """Return the error for a body that is not valid; `error` says why."""
-    # Count the faults first: with many wrong items, listing them would take long.
-    is_no_json = error.error_count() == 1 and error.errors(include_input=False)[0]["type"] == "json_invalid"
-    if is_no_json:
+    if _is_not_json(error):
         looks = "HTML" if raw.lstrip().startswith(b"<") else "not complete JSON"
         return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
     failure = failure_in(raw)
