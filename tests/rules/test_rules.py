@@ -63,6 +63,8 @@ def test_an_alert_says_what_it_is_how_grave_and_where_to_read_on(alert: Rule) ->
     # Values of the chart change thresholds, and texts must stay true.
     thresholds = r"minutes or more|three times|a quarter|half of|per cent"
     assert re.findall(thresholds, " ".join(alert.annotations.values())) == []
+    # Another job may have an account of the same name.
+    assert "{account=" not in " ".join((*alert.labels.values(), *alert.annotations.values()))
 
 
 @pytest.mark.parametrize(

@@ -195,8 +195,8 @@ _TAG_MISSING = f"{gauge('edge_container_image_tag_present', ACCOUNT)} == 0"
 _QUERIES_UP = gauge("edge_target_up", ACCOUNT, 'collector="database_queries"')
 _OTHERS_UP = gauge("edge_target_up", ACCOUNT, 'collector!~"database|database_queries"')
 _QUERY_FAILING = (
-    f'label_replace(label_replace({_QUERIES_UP} == 0, "database", "$1", "target", "query/([^/]+)/.+"),'
-    ' "query", "$1", "target", "query/[^/]+/(.+)")'
+    f'label_replace(label_replace({_QUERIES_UP} == 0, "database", "$1", "target", "query/(.+)/.+"),'
+    ' "query", "$1", "target", "query/.+/(.+)")'
 )
 _TARGETS_FAILING = f"sum by (account, collector) ({_OTHERS_UP} == bool 0) > 0 unless on (account) {_DOWN}"
 _LATELY_HERE = f"last_over_time({series('edge_exporter_build_info')}[1d])"
