@@ -31,7 +31,7 @@ from exporter.settings.flags import CONFIG_VARIABLE, DATABASE_VARIABLES, FIRST_A
 from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.section import Section
-from exporter.validation.types import Metavar, format_duration
+from exporter.validation.types import format_duration
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _SECTION = re.compile(r"(# generated: begin[^\n]*\n)(.*?)([ \t]*# generated: end)", re.DOTALL)
@@ -145,7 +145,7 @@ def _default(field: FieldInfo, flag: Flag | None) -> str:
     value = field.get_default(call_default_factory=True)
     if value is PydanticUndefined:
         return "required"
-    if isinstance(value, float) and any(isinstance(each, Metavar) for each in field.metadata):
+    if isinstance(value, float) and "DURATION" in field.metadata:
         return f"`{format_duration(value)}`"
     if value is None or isinstance(value, bool):
         return f"`{str(value).lower().replace('none', 'null')}`"

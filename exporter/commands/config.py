@@ -19,7 +19,7 @@ from exporter.settings.loading import load
 from exporter.untrusted.patterns import Pattern
 from exporter.validation.configuration_errors import written
 from exporter.validation.section import leaves
-from exporter.validation.types import Metavar, format_duration
+from exporter.validation.types import format_duration
 
 
 @click.group("config")
@@ -57,7 +57,7 @@ def _plain(value: object, field: FieldInfo) -> object:
             shown = [_plain(item, field) for item in value]
         case Mapping():
             shown = {key: _plain(item, field) for key, item in value.items()}
-        case float() if any(isinstance(extra, Metavar) and extra.text == "DURATION" for extra in field.metadata):
+        case float() if "DURATION" in field.metadata:
             shown = format_duration(value)
         case None | bool() | int() | float() | str():
             shown = value

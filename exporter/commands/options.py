@@ -41,7 +41,7 @@ class SettingOption(click.Option):
         parameter = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
         names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
-        self.section = ACCOUNT if flag.is_of_account else str(flag.path[0]).capitalize()
+        self.section = ACCOUNT if flag.path[0] == "accounts" else str(flag.path[0]).capitalize()
 
 
 class SettingsCommand(click.Command):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 
 from exporter.collectors.database import SqlQuery
-from exporter.settings.target_labels import Labels, TargetLabelsSettings
+from exporter.settings.targets import Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.untrusted.regular_file import read_text, unreadable
 from exporter.validation.secrets import Secret, SecretFile, one_of

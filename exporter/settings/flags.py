@@ -11,7 +11,7 @@ from exporter.settings.model import Settings
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.secrets import Secret
 from exporter.validation.section import leaves
-from exporter.validation.types import Metavar, format_duration
+from exporter.validation.types import format_duration
 
 PREFIX = "EDGE_EXPORTER_"
 FIRST_ACCOUNT, FIRST_DATABASE = ("accounts", 0), ("databases", 0)
@@ -53,11 +53,6 @@ class Flag:
     metavar: str
     default: str
 
-    @property
-    def is_of_account(self) -> bool:
-        """Whether it sets a value of the first account."""
-        return self.path[:2] == FIRST_ACCOUNT
-
 
 def flags() -> tuple[Flag, ...]:
     """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
@@ -97,5 +92,5 @@ def _default_text(default: object) -> str:
 def _metavar(field: FieldInfo) -> str:
     if get_origin(field.annotation) is Literal:
         return "|".join(get_args(field.annotation))
-    said = next((extra.text for extra in field.metadata if isinstance(extra, Metavar)), "")
-    return said or _METAVARS.get(field.annotation, "TEXT")
+    placeholders = (extra for extra in field.metadata if isinstance(extra, str))
+    return next(placeholders, _METAVARS.get(field.annotation, "TEXT"))

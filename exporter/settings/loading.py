@@ -9,7 +9,7 @@ from typing import Any
 from exporter.settings.flags import CONFIG_VARIABLE, DATABASE_VARIABLES, FALLBACK_VARIABLES, PREFIX, variables
 from exporter.settings.flags import flags as every_flag
 from exporter.settings.model import Settings
-from exporter.settings.removed import REMOVED
+from exporter.settings.removed_keys import REMOVED
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion
 from exporter.validation.section import validated
 from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
@@ -80,7 +80,6 @@ def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
         if name in texts:
             text = None if texts[name].strip() in NULL else texts[name]
             given[path] = (text, Place(name))
-    # A secret also takes the place of its file in a source below, and the other way round.
     for path, (value, place) in list(given.items()):
         if value is not None and path[-1] in _PAIRS:
             given.setdefault((*path[:-1], _PAIRS[str(path[-1])]), (None, place))

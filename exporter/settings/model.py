@@ -19,7 +19,7 @@ from exporter.settings.service import (
     StateSettings,
     WebSettings,
 )
-from exporter.settings.thresholds import ThresholdSettings
+from exporter.settings.targets import ThresholdSettings
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, suggestion
 from exporter.validation.section import Conflict, Section, duplicates
@@ -27,7 +27,6 @@ from exporter.validation.types import OptionalUrl, format_duration
 from exporter.validation.yaml_file import Data, MarkedFile
 
 _LAYERS = "_layers"
-_NOTHING = "there is no account and no database; EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
 
 
 class Settings(BaseSettings, Section):
@@ -72,7 +71,8 @@ class Settings(BaseSettings, Section):
     def conflicts(self) -> Iterator[Conflict]:
         """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
         if not self.accounts and not self.databases:
-            yield (), f"nothing to do: {_NOTHING}"
+            hint = "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
+            yield (), f"nothing to do: there is no account and no database; {hint}"
         known = [*SECTIONS, *(endpoint.name for endpoint in self.endpoints)]
         for name in self.collectors.__pydantic_extra__ or {}:
             if name not in known:

@@ -23,7 +23,6 @@ from exporter.validation.types import (
     LeaseLength,
     Listen,
     ListenAddress,
-    Metavar,
     OptionalInterval,
     PatternField,
     Retention,
@@ -186,7 +185,7 @@ def _parse_index(value: object) -> int | Literal["auto"]:
 class ShardSettings(Section):
     """Which part of the targets this process polls."""
 
-    index: Annotated[int | Literal["auto"], PlainValidator(_parse_index), Metavar("INTEGER|auto")] = Field(
+    index: Annotated[int | Literal["auto"], PlainValidator(_parse_index), "INTEGER|auto"] = Field(
         default=0,
         description="This shard's number, from 0; auto: the ordinal at the end of the host name, and with state.url "
         "the first that is free.",

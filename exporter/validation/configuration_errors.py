@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -28,9 +28,6 @@ class Place(NamedTuple):
         return self.source if self.line is None else f"{self.source}:{self.line}"
 
 
-NOWHERE = Place()
-
-
 @dataclass(frozen=True, slots=True)
 class ConfigurationFault:
     """One fault, in words for the person who corrects it.
@@ -43,7 +40,7 @@ class ConfigurationFault:
 
     message: str
     path: str = ""
-    place: Place = NOWHERE
+    place: Place = field(default_factory=Place)
 
     def __str__(self) -> str:
         """Return one line: `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""

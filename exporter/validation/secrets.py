@@ -10,7 +10,6 @@ from pydantic import AfterValidator, SecretStr
 
 from exporter.untrusted.regular_file import read_text, unreadable
 from exporter.validation.section import Conflict, Section, broken
-from exporter.validation.types import Metavar
 
 # Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
 _QUOTED = re.compile(r"""(["']).*\1""")
@@ -60,4 +59,4 @@ def one_of(section: Section, key: str, file_key: str, *, needed: bool = True) ->
 
 
 Secret = Annotated[SecretStr, AfterValidator(_usable)] | None
-SecretFile = Annotated[Annotated[Path, AfterValidator(_usable_file)] | None, Metavar("FILE")]
+SecretFile = Annotated[Annotated[Path, AfterValidator(_usable_file)] | None, "FILE"]

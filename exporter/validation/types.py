@@ -36,13 +36,6 @@ _URL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Metavar:
-    """The placeholder for a value in the help text of its flag."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class ListenAddress:
     """The address to listen on; an empty host means every address of the machine."""
 
@@ -54,11 +47,11 @@ class ListenAddress:
         return f"{host}:{self.port}"
 
 
-def parse_duration(text: str) -> float | None:
-    """Return the seconds of `10s`, `5m`, `1h30m`, `1d` or `500ms`; None for anything else."""
+def parse_duration(text: str) -> float:
+    """Return the seconds of `10s`, `5m`, `1h30m`, `1d` or `500ms`; raises ValueError for anything else."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        return None
+        raise ValueError("expected a duration with its unit, such as 30s, 5m or 1h30m")
     return sum(float(amount) * _UNITS[unit] for unit, amount in match.groupdict().items() if amount is not None)
 
 
@@ -74,10 +67,7 @@ def format_duration(seconds: float) -> str:
 
 def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
     def validate(value: object) -> float:
-        seconds = parse_duration(value) if isinstance(value, str) else value
-        if not isinstance(seconds, int | float):
-            message = "expected a duration with its unit, such as 30s, 5m or 1h30m"
-            raise ValueError(message)  # noqa: TRY004 - the error of pydantic's validators
+        seconds = value if isinstance(value, int | float) else parse_duration(str(value))
         if not least <= seconds <= most:
             raise ValueError(f"expected a duration from {format_duration(least)} to {format_duration(most)}")
         return float(seconds)
@@ -151,16 +141,17 @@ def parse_route_prefix(value: str) -> str:
     return value.rstrip("/") or "/"
 
 
+# The text behind the type of a value is its placeholder in the help of flags.
 Text = Annotated[str, AfterValidator(parse_text)]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-Interval = Annotated[float, BeforeValidator(_duration(1.0)), Metavar("DURATION")]
-LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), Metavar("DURATION")]
-OptionalInterval = Annotated[Interval | None, Metavar("DURATION")]
-Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), Metavar("DURATION")]
-Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), Metavar("DURATION")]
-BaseUrl = Annotated[str, _http_url("https://api.example.net"), Metavar("URL")]
-OptionalUrl = Annotated[Annotated[str, _http_url("https://grafana.example.net")] | None, Metavar("URL")]
+Interval = Annotated[float, BeforeValidator(_duration(1.0)), "DURATION"]
+LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), "DURATION"]
+OptionalInterval = Annotated[Interval | None, "DURATION"]
+Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), "DURATION"]
+Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), "DURATION"]
+BaseUrl = Annotated[str, _http_url("https://api.example.net"), "URL"]
+OptionalUrl = Annotated[Annotated[str, _http_url("https://grafana.example.net")] | None, "URL"]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern)]
-FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, Metavar("FILE")]
-Listen = Annotated[ListenAddress, PlainValidator(parse_listen), Metavar("HOST:PORT")]
-RoutePrefix = Annotated[str, AfterValidator(parse_route_prefix), Metavar("PATH")]
+FilePath = Annotated[Annotated[Path, BeforeValidator(parse_path)] | None, "FILE"]
+Listen = Annotated[ListenAddress, PlainValidator(parse_listen), "HOST:PORT"]
+RoutePrefix = Annotated[str, AfterValidator(parse_route_prefix), "PATH"]

@@ -8,7 +8,7 @@ from exporter.label_values import label_value
 from exporter.metric import Family, Sample
 from exporter.settings.account import AccountSettings
 from exporter.settings.model import Settings
-from exporter.settings.thresholds import ALERTS, ThresholdSettings
+from exporter.settings.targets import ALERTS, ThresholdSettings
 from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry

@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from exporter.settings.target_labels import parse_own_label
-from exporter.settings.thresholds import ALERTS as THRESHOLDS
+from exporter.settings.targets import ALERTS as THRESHOLDS
+from exporter.settings.targets import parse_own_label
 from tests.dashboards.expressions import seconds, selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
 from tests.deploy.files import DEPLOY

@@ -4,7 +4,7 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from exporter.settings.thresholds import ALERTS
+from exporter.settings.targets import ALERTS
 from tests.counters.sandboxed_daemons import sandboxed_daemons
 from tests.exporter_parts import ExporterParts, configuration, exporter_parts, still
 

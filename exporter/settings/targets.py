@@ -1,7 +1,7 @@
-"""The section that gives targets labels, and which names of labels are allowed there."""
+"""The settings of targets that are chosen by their names: labels, and thresholds of alerts."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -15,6 +15,20 @@ _OTHERS = (
     "pod present protection python reason resource severity shard shards target task version"
 )
 _TAKEN = frozenset(_OTHERS.split()).union(*(info.labels for info in families()))
+
+# Each shipped alert whose threshold can be set for some targets, and the kind of its targets; empty: all kinds.
+ALERTS: Mapping[str, str] = {
+    "EdgeDnsQueriesDropped": "dns_zone",
+    "EdgeDnsQueriesSurge": "dns_zone",
+    "EdgeDnsScanFailed": "dns_zone",
+    "EdgeDnsStatisticsStalled": "dns_zone",
+    "EdgeLearningModeLeftOn": "shield_zone",
+    "EdgeRateLimitBlocking": "rate_limit",
+    "EdgeRateLimitBreachSurge": "rate_limit",
+    "EdgeScriptRequestSurge": "script",
+    "EdgeScriptRequestsHalved": "script",
+    "EdgeTargetFailing": "",
+}
 
 
 def parse_own_label(value: str) -> str:
@@ -33,3 +47,14 @@ class TargetLabelsSettings(Section):
 
     match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
     labels: Labels = Field(description="The targets' labels; if several entries set the same label, the first applies.")
+
+
+class ThresholdSettings(Section):
+    """The threshold of an alert for some targets, in place of the threshold in the rule."""
+
+    alert: Literal[*ALERTS] = Field(description="The alert.")  # type: ignore[valid-type] # the names are above
+    match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
+    value: float = Field(
+        ge=0, allow_inf_nan=False, description="The threshold; if several entries match, the first applies."
+    )
+    account: Text | None = Field(default=None, description="The account of the targets; null: all accounts.")
