@@ -1,8 +1,7 @@
 """The daemon: builds and connects all parts, and starts, reloads and stops them.
 
 In: settings, and a function that reads them again. Out: a process that polls and serves. `daemon.py` starts, reloads
-and stops the process. `work.py` contains the parts that poll one shard, and `accounts.py` the clients of the accounts;
-`spare.py` checks the keys of a process that has no shard. `machine.py` declares what the daemon uses of its machine,
-such as clocks, which tests replace. `tasks.py` runs background tasks and rounds, and `event_loop.py` tunes Python for
-one event loop.
+and stops the process, also as a spare. `work.py` contains the parts that poll one shard, and `accounts.py` the clients
+of the accounts. `machine.py` declares what the daemon uses of its machine, such as clocks, which tests replace.
+`tasks.py` runs background tasks and rounds, and `event_loop.py` tunes Python for one event loop.
 """

@@ -8,7 +8,8 @@ from typing import Any
 
 from exporter.counters.ledger import Ledger
 from exporter.daemon.machine import Machine
-from exporter.platform.api import sql_over_http
+from exporter.platform.api import global_search, sql_over_http
+from exporter.platform.errors import Forbidden, PlatformError
 from exporter.platform.http.client import Observer
 from exporter.polling.pace import Account, Plan
 from exporter.settings.model import Settings
@@ -18,6 +19,8 @@ from exporter.wiring.clients import Access, accesses_of, client_of
 
 # The kinds of targets that are polled in databases, and not in accounts.
 _IN_DATABASES = ("database", "query")
+# How often a spare tries the keys, in seconds, and the time limit of each call.
+TRY_KEYS_SECONDS = 30.0
 # An account is up for this many intervals after an authenticated answer: a poll may be late.
 UP_INTERVALS = 1.5
 
@@ -152,6 +155,20 @@ class Accounts:
         """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
         observers = [self._observers[name] for name in self._names()] or self._observers.values()
         return any(observer.authenticated is not None for observer in observers)
+
+    async def try_keys(self) -> bool:
+        """Call the platforms until one accepts its account's key; return whether one does, or there are no accounts."""
+        for name in self._names():
+            client = self.entries[name].client
+            try:
+                await global_search.count(client.calls_until(client.clocks.monotonic() + TRY_KEYS_SECONDS), "")
+            except Forbidden:
+                # The key was accepted, but it may not search.
+                return True
+            except PlatformError:
+                continue
+            return True
+        return not self._names()
 
     async def close_replaced(self, former: Mapping[str, Account]) -> None:
         """Close the clients of former accounts that are no longer used, and remove the series of removed accounts."""

@@ -16,8 +16,8 @@ from exporter import __version__
 from exporter.blocking import blocking
 from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
 from exporter.daemon import event_loop
+from exporter.daemon.accounts import TRY_KEYS_SECONDS
 from exporter.daemon.machine import REAL, Machine
-from exporter.daemon.spare import prove
 from exporter.daemon.tasks import Tasks
 from exporter.daemon.work import Work
 from exporter.log import configure, logger
@@ -194,7 +194,8 @@ class Daemon:
         return "" if is_accepted else "no platform has answered an authenticated call yet"
 
     async def _prove(self) -> None:
-        await prove(lambda: self.work.schedule.accounts, self.machine.clocks.sleep)
+        while not await self.work.accounts.try_keys():
+            await self.machine.clocks.sleep(TRY_KEYS_SECONDS)
         self._is_proven = True
 
     async def _start_work(self, shard: Shard, storage: Storage) -> None:
