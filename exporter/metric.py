@@ -68,7 +68,7 @@ class LastChange:
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
-        """Return the source for the numbers of an answer; unlike those of texts, their hash is the same everywhere."""
+        """Return the source for the numbers of an answer; their hash is the same in every process, unlike a text's."""
         return cls(float(hash(numbers) & _CHECKSUM_BITS))
 
 
@@ -166,8 +166,8 @@ class Count(NamedTuple):
         labels: the values of the target's labels. They do not identify the series: a target with a new name continues
             its counters.
         sources: the values of the metric's own labels, and the source for each.
-        declared: identifies what is counted. If it changes, the counter starts again at 0. Empty for sources whose
-            counter never does.
+        declared: identifies what is counted. If it changes, the counter starts again at 0. Empty for a source that
+            never starts again.
     """
 
     info: FamilyInfo

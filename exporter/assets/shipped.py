@@ -38,8 +38,8 @@ def find_folder(name: str) -> Path:
     raise AssetError(f"this installation has no {name}: install the wheel, or run it from the repository")
 
 
-def shipped(what: str) -> dict[str, str]:
-    """Return the files of one of the ASSETS: a file's name → its text. Links of runbooks lead to the website."""
+def read_assets(what: str) -> dict[str, str]:
+    """Read the files of one of the ASSETS: a file's name → its text. Links of runbooks lead to the website."""
     folder, pattern = ASSETS[what]
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(find_folder(folder).glob(pattern))}
     if what == "runbooks":

@@ -86,7 +86,7 @@ class PollResult(NamedTuple):
         return self.outcomes[0].error if self.outcomes else None
 
 
-def failed(target: Target, error: PlatformError) -> PollResult:
+def failed_poll(target: Target, error: PlatformError) -> PollResult:
     """Return the result of a poll that failed."""
     return PollResult((Outcome(target, error=error),))
 
@@ -155,7 +155,7 @@ class Collector:
         except NotAvailable as absence:
             return PollResult((Outcome(target, note=str(absence)),))
         except PlatformError as error:
-            return failed(target, error)
+            return failed_poll(target, error)
 
 
 def calling(
@@ -209,7 +209,7 @@ def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> t
     return tuple(labels)
 
 
-def describe(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
+def describe_families(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
     """Return the families of these metrics; the labels of the target come before those of the metric."""
     names = tuple(label.name for label in labels)
     return tuple(
@@ -337,7 +337,7 @@ class TargetCollector(Collector, Generic[P]):
     families: tuple[FamilyInfo, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "families", describe(self.labels, self.metrics))
+        object.__setattr__(self, "families", describe_families(self.labels, self.metrics))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """Make the calls, and return the target's series in the answer."""

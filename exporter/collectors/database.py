@@ -168,7 +168,7 @@ class QueryCollector(Collector):
 
     def __init__(self, queries: Iterable[DatabaseQuery]) -> None:
         self._queries = {query.target().id: query for query in queries}
-        # The database and the SQL of the queries of which the database has confirmed that they only read.
+        # The database and the SQL of each query that its database has confirmed to be read-only.
         self._confirmed: set[tuple[str, str]] = set()
         self.families = (*_SHARED, *(one.query.info for one in self._queries.values()))
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from exporter.collectors import scripts
-from exporter.collectors.collector import Collector, Context, Outcome, PollResult, describe, identity, measure
+from exporter.collectors.collector import Collector, Context, Outcome, PollResult, describe_families, identity, measure
 from exporter.metric import Family, FamilyInfo, Metric
 from exporter.platform.api import global_search, shield
 from exporter.platform.api.global_search import Found, SearchListing
@@ -64,7 +64,7 @@ class DiscoveryCollector(Collector):
     polls = "account"
     interval = 600
     operations: tuple[Operation[Any], ...] = (global_search.SEARCH, shield.ZONES, shield.ZONE_RATE_LIMITS)
-    families: tuple[FamilyInfo, ...] = describe(identity(), (RESOURCES,))
+    families: tuple[FamilyInfo, ...] = describe_families(identity(), (RESOURCES,))
 
     def wants(self, target: Target) -> bool:
         """Return whether a list of the account's resources is to be requested."""
@@ -122,7 +122,7 @@ class _Discovery:
         else:
             return None
         try:
-            answer = await global_search.everything(self.context.caller)
+            answer = await global_search.list_resources(self.context.caller)
         except NotAvailable:
             return None
         except PlatformError as fault:
@@ -144,7 +144,7 @@ class _Discovery:
         else:
             return None
         try:
-            answer = await shield.zones(self.context.caller)
+            answer = await shield.list_zones(self.context.caller)
         except NotAvailable:
             # The plan does not include shield. The empty list counts as incomplete, so that no target is removed.
             zones = ResourceList((), complete=False)
@@ -158,7 +158,7 @@ class _Discovery:
         return zones
 
     async def list_rate_limits(self, zones: ResourceList) -> None:
-        """List the rate limits of those of the zones that this shard polls; ends early if the platform has no lists."""
+        """List the rate limits of the zones that this shard polls, unless the platform has no such lists."""
         own = [zone for zone in zones.resources if self._is_own(zone)]
         limits: list[Resource] = []
         complete = zones.complete
@@ -195,7 +195,7 @@ class _Discovery:
 
 
 async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
-    """Read each script that another shard polls once, because service discovery shows its host names."""
+    """Read, once, each script that another shard polls, because service discovery shows its host names."""
     for script in context.registry.unread_scripts(account) if context.registry.shard.total > 1 else ():
         try:
             await scripts.fetch(context, script)

@@ -51,15 +51,13 @@ def record_type(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ZoneTraffic:
-    """The statistics of a zone.
+    """The statistics of a zone; what the answer does not contain is None.
 
     Attributes:
         total: the queries in the whole window.
         queries: UTC day → queries.
         routed: `normal` or `smart` → UTC day → queries that were routed so.
         by_type: mnemonic of the record type → queries in the whole window.
-
-    Each is None if the answer does not have it.
     """
 
     total: float | None
@@ -109,7 +107,7 @@ def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
 
 
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
-    answer = await dns.statistics(context.caller, int(target.id))
+    answer = await dns.read_statistics(context.caller, int(target.id))
     zone = answer.value
     queries, normal, smart = zone.counts_by_day()
     traffic = ZoneTraffic(

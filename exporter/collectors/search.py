@@ -9,7 +9,7 @@ COLLECTOR: TargetCollector[int | None] = TargetCollector(
     polls="search",
     interval=600,
     operations=(global_search.SEARCH,),
-    fetch=lambda context, target: global_search.count(context.caller, target.id),
+    fetch=lambda context, target: global_search.count_results(context.caller, target.id),
     labels=identity("query"),
     metrics=(
         Metric(

@@ -8,7 +8,7 @@ from exporter.collectors.collector import (
     Context,
     Outcome,
     PollResult,
-    describe,
+    describe_families,
     enum_samples,
     identity,
     measure,
@@ -129,8 +129,8 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
         },
     ),
 )
-_FAMILIES = describe(identity(), _METRICS)
-_ZONE_FAMILIES = describe(identity("shield_zone_id"), _ZONE_METRICS)
+_FAMILIES = describe_families(identity(), _METRICS)
+_ZONE_FAMILIES = describe_families(identity("shield_zone_id"), _ZONE_METRICS)
 
 
 class ShieldZonesCollector(Collector):
@@ -154,7 +154,7 @@ class ShieldZonesCollector(Collector):
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """Request the list, and return the series of the account and of each zone."""
-        answer = await shield.zones(context.caller)
+        answer = await shield.list_zones(context.caller)
         families, _ = measure((label_value(target.account),), _FAMILIES, _METRICS, answer.value)
         outcomes = [Outcome(target, families)]
         for zone_id, zone in answer.value.zones.items():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from exporter.assets.shipped import ASSETS, AssetError, shipped
+from exporter.assets.shipped import ASSETS, AssetError, read_assets
 from exporter.commands.output.printing import complain, complaining, counted
 
 
@@ -62,7 +62,7 @@ def command(what: str, folder: Path, *, force: bool) -> None:
     Exit codes: 0 the files are written or equal; 1 a file cannot be written, or differs and is kept; 2 misuse.
     """  # noqa: D301 - click reads the \b
     with complaining(AssetError):
-        texts = shipped(what)
+        texts = read_assets(what)
         written, kept = write(texts, folder, force=force)
     same = len(texts) - written - len(kept)
     click.echo(f"{counted(written, 'file')} written to {folder}" + (f"; up to date: {same}" if same else ""))

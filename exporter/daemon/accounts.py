@@ -161,7 +161,7 @@ class Accounts:
         for name in self._names():
             client = self.entries[name].client
             try:
-                await global_search.count(client.calls_until(client.clocks.monotonic() + TRY_KEYS_SECONDS), "")
+                await global_search.count_results(client.calls_until(client.clocks.monotonic() + TRY_KEYS_SECONDS), "")
             except Forbidden:
                 # The key was accepted, but it may not search.
                 return True

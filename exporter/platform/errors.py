@@ -50,7 +50,7 @@ class PlatformError(Exception):
         self.retry_after = retry_after
 
     def redact(self, secrets: Iterable[str]) -> None:
-        """Mask secrets in the error's texts: in the body of an answer, secrets that are short or escaped stay."""
+        """Mask secrets in the error's texts, also those that are too short or escaped to be masked in the answer."""
         known = tuple(secrets)
         self.args = (without_secrets(str(self), known),)
         self.error_key = without_secrets(self.error_key, known)

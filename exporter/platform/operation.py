@@ -112,7 +112,7 @@ class Request(Generic[T]):
 
 
 class Caller(Protocol):
-    """Sends requests; `exporter.platform.http.client.PollCalls` is the caller of the daemon and the commands."""
+    """Sends requests. The daemon and the commands use `exporter.platform.http.client.PollCalls`."""
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request.

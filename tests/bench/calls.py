@@ -40,7 +40,7 @@ async def by_exporter(url: str, in_flight: int) -> AsyncIterator[Call]:
     observer = AccountObserver(Telemetry(CollectorRegistry(), "bench"), "bench", time.monotonic)
     client = client_of(access_of(AccountSettings.model_validate(account), 1), observer)
     try:
-        yield lambda zone: dns.statistics(client.calls_until(math.inf), zone)
+        yield lambda zone: dns.read_statistics(client.calls_until(math.inf), zone)
     finally:
         await client.aclose()
 

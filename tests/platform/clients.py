@@ -110,7 +110,7 @@ class Kit:
     async def failure(self, zone: int = 102) -> Any:
         """Return the error of a call for a zone's statistics."""
         with pytest.raises(PlatformError) as caught:
-            await dns.statistics(self.calls, zone)
+            await dns.read_statistics(self.calls, zone)
         return caught.value
 
 

@@ -229,7 +229,7 @@ class Endpoint(Section):
 
     @property
     def own_label(self) -> str:
-        """The prefix of its targets' labels; empty if another endpoint or collector defines the targets."""
+        """The prefix of its targets' labels; empty if the endpoint does not define targets of its own."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     def conflicts(self) -> Iterator[Conflict]:

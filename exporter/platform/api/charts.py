@@ -37,8 +37,8 @@ class Buckets(NamedTuple):
         sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. None if
             there is no chart, or none of its buckets can be read: it is then not known which days have a count.
         has_unreadable_keys: whether a bucket has a key that is not a date.
-        width: the days between two buckets, if the distance is regular and more than one day; else 0. The platform may
-            also have omitted days without a count.
+        width: the days between two buckets, if the distance is regular and more than one day; else 0. The buckets may
+            then be longer than a day, or the days between them may be missing.
     """
 
     sums: dict[int, float] | None

@@ -42,7 +42,7 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day, in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets are longer than a day, and omit no day, because they add up to the total.
+            WrongShape: the buckets are longer than a day: the total shows that no day between them is missing.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]
@@ -112,6 +112,6 @@ RECORD_SCAN = Operation(
 )
 
 
-async def statistics(caller: Caller, zone_id: int) -> Answer[DnsZoneStatistics]:
+async def read_statistics(caller: Caller, zone_id: int) -> Answer[DnsZoneStatistics]:
     """Return the query statistics of a zone; raises PlatformError, and NotFound if the zone does not exist."""
     return await caller.call(Request(STATISTICS, path={"id": zone_id}))

@@ -72,7 +72,7 @@ class SearchListing:
     fault: PlatformError | None = None
 
 
-async def count(caller: Caller, text: str) -> Answer[int | None]:
+async def count_results(caller: Caller, text: str) -> Answer[int | None]:
     """Return the number of resources that a search finds; None if the platform does not send it.
 
     Raises:
@@ -95,7 +95,7 @@ async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
         return DEFAULT_PAGE_SIZE, await _page(caller, 0, DEFAULT_PAGE_SIZE)
 
 
-async def everything(caller: Caller) -> Answer[SearchListing]:
+async def list_resources(caller: Caller) -> Answer[SearchListing]:
     """List all resources of the account.
 
     If a later page fails, the pages before it are returned as an incomplete listing: platforms show 10,000 results at

@@ -144,7 +144,7 @@ class ZoneListing:
     complete: bool
 
 
-async def zones(caller: Caller) -> Answer[ZoneListing]:
+async def list_zones(caller: Caller) -> Answer[ZoneListing]:
     """List all shield zones of the account; the platform may send smaller pages than requested.
 
     Raises:

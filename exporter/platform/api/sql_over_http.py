@@ -122,7 +122,7 @@ class Rows:
     Attributes:
         columns: the names of the columns; empty for a column without a name.
         rows: the rows, each with a value for each column.
-        is_cut: whether the result had more rows than the limit, and they are left out.
+        is_cut: whether rows are left out, because the result had more of them than the limit.
     """
 
     columns: tuple[str, ...]

@@ -325,7 +325,7 @@ class Unresolved(httpx.ConnectError):
 
 
 class HeadTooLarge(httpx.RemoteProtocolError):
-    """A header of an answer is too long, or it has too many."""
+    """An answer has a header that is too long, or too many headers."""
 
 
 # The first entry that matches decides.

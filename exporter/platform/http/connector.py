@@ -20,7 +20,7 @@ from exporter.mask import is_ambiguous
 from exporter.platform import errors
 from exporter.platform.operation import DEFAULT_PORTS
 
-# Has the arguments of `connector`, and returns a function that creates an account's transport.
+# The type of `connector`: it returns a function that creates an account's transport.
 Connector = Callable[..., Callable[[], Awaitable[httpx.AsyncBaseTransport]]]
 
 # An entry of NO_PROXY: `[2001:db8::1]:8080`, `host:8080`, or one without the port; then brackets are optional.
@@ -52,7 +52,7 @@ async def _connect(
     max_in_flight: int, connect_seconds: float, names: Executor, proxy: httpx.Proxy | None
 ) -> httpx.AsyncBaseTransport:
     """Create a transport with the arguments of `AiohttpTransport`."""
-    # Importing aiohttp takes 0.1 s; on an executor, so that the daemon can answer scrapes meanwhile.
+    # Import aiohttp, which takes 0.1 s, on an executor, so that the daemon can answer scrapes meanwhile.
     await blocking(names, import_module, "exporter.platform.http.transport")
     from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 

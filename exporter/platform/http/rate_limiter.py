@@ -67,7 +67,7 @@ class RateLimiter:
         return self.rate * self._factor
 
     def paused_for(self, *operations: str) -> float:
-        """Return the seconds until all of these operations may be called; 0 if neither they nor the account pause."""
+        """Return the seconds until all of these operations may be called: 0 unless one, or the account, is paused."""
         if not self._pauses:
             return 0.0
         ends = [self._pauses[name].until for name in operations if name in self._pauses]

@@ -1,4 +1,4 @@
-"""Reads answers: their body, and from it the payload, or the failure that it reports."""
+"""Reads the bodies of answers: the payload, or the failure that a body reports."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -46,7 +46,7 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
     announced = response.headers.get("content-length", "")
     pieces: list[bytes] = []
     size = 0
-    # The iterators of a response refuse one that was created with `content`, as in tests.
+    # The methods of `httpx.Response` would refuse a response that was created with its content, as tests do.
     async with aclosing(cast("httpx.AsyncByteStream", response.stream)) as stream:
         if response.is_success and announced.isdecimal() and int(announced) > limit:
             raise _too_large(most_bytes, response)
@@ -241,7 +241,7 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
 
 
 def _integer(digits: str) -> int | float:
-    """Convert an integer of JSON; a longer one than a float can hold becomes infinity."""
+    """Convert an integer of JSON; one with more digits than a float can hold becomes infinity."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 

@@ -75,7 +75,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request, and return the answer before its body is read; redirects are not followed."""
         address = request.extensions[ADDRESS]
-        # The parameters in the address are percent-encoded already; other characters of the configuration may not be.
+        # The address is percent-encoded already, except for characters that the configuration may contain.
         url = URL(address, encoded=address.isascii() and address.isprintable())
         # aiohttp adds the `Host` header.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
@@ -181,7 +181,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
 
 
 def _raise(error: BaseException) -> NoReturn:
-    """Raise the exception of httpx that corresponds to `error`, without a link to it: it contains the key."""
+    """Raise the exception of httpx that corresponds to `error`, without a link to `error`, which contains the key."""
     fault = translate(error)
     # aiohttp stores the exception with the body, and its traceback refers to the body: memory that would stay in use.
     error.__traceback__ = None

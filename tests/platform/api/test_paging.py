@@ -63,13 +63,13 @@ ZONES: dict[str, list[str | PlatformError]] = {
 
 
 async def searched(asked: ScriptedCaller) -> str:
-    listing = (await global_search.everything(asked)).value
+    listing = (await global_search.list_resources(asked)).value
     names = ", ".join(f"{one.type} {one.id} {name}" for one, name in listing.names.items())
     return f"{names or 'none'}; of {listing.total}, complete: {listing.complete}, failed: {listing.fault}"
 
 
 async def listed(asked: ScriptedCaller) -> str:
-    listing = (await shield.zones(asked)).value
+    listing = (await shield.list_zones(asked)).value
     zones = {number: zone.pull_zone_id for number, zone in listing.zones.items()}
     return f"{zones}, unusable: {dict(listing.unusable)}; of {listing.total}, complete: {listing.complete}"
 

@@ -28,7 +28,7 @@ GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-0
 )
 async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body(date: str, read: datetime | None) -> None:
     async with answered(good(GOOD, Date=date)) as (kit, _):
-        got = await dns.statistics(kit.calls, 102)
+        got = await dns.read_statistics(kit.calls, 102)
     assert (got.value.total_queries_served, got.date, got.raw) == (7, read, GOOD.encode())
 
 
@@ -44,7 +44,7 @@ async def test_the_seconds_of_an_answer_are_those_of_its_own_request(took: float
         # The budget's one call goes to another poll, and this one waits two seconds for its turn.
         await kit.client.rate_limiter.acquire("another", 0.0)
         kit.client.rate_limiter.release()
-        answer = await dns.statistics(kit.calls, 102)
+        answer = await dns.read_statistics(kit.calls, 102)
     assert (kit.heard.waited[0], answer.seconds) == (2.0, counted)
 
 
@@ -84,7 +84,7 @@ async def test_a_body_is_read_in_its_encoding(encoding: str) -> None:
     packed = gzip.compress(GOOD[:20].encode()) + gzip.compress(GOOD[20:].encode())
     answer = reply(packed if encoding == "gzip" else GOOD, Content_Encoding=encoding)
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
-        assert (await dns.statistics(kit.calls, 102)).raw == GOOD.encode()
+        assert (await dns.read_statistics(kit.calls, 102)).raw == GOOD.encode()
 
 
 async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
@@ -101,7 +101,7 @@ async def test_a_body_of_exactly_the_limit_is_read_however_it_comes() -> None:
                 await line.send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole))
 
     async with raw_server(send) as server, client_of(server.url) as kit:
-        sizes = [len((await dns.statistics(kit.calls, zone)).raw) for zone in (1, 2, 3)]
+        sizes = [len((await dns.read_statistics(kit.calls, zone)).raw) for zone in (1, 2, 3)]
     assert sizes == [PAGE_LIMIT] * 3
 
 
@@ -127,7 +127,7 @@ async def test_a_long_answer_is_parsed_by_the_executor_and_a_short_one_on_the_lo
         async with answered(good(GOOD.ljust(size)), good("<html>".ljust(size))) as (kit, _):
             kit.client.parsing = parsing
             with patch.object(parsing, "submit", wraps=parsing.submit) as submit:
-                assert (await dns.statistics(kit.calls, 102)).value.total_queries_served == 7
+                assert (await dns.read_statistics(kit.calls, 102)).value.total_queries_served == 7
                 error = await kit.failure()
     assert str(error) == "the platform answered 200 with a body that is HTML"
     assert submit.call_count == (2 if size > LONG_BODY else 0)
@@ -143,10 +143,10 @@ async def test_of_an_errors_body_the_beginning_is_read() -> None:
 async def test_a_poll_counts_its_calls_also_when_they_fail() -> None:
     async with answered(Reply(500), good(GOOD), Reply(404), Reply(500)) as (kit, platform):
         calls = kit.client.calls_until(kit.clock.now + 1.5)
-        await dns.statistics(calls, 102)
+        await dns.read_statistics(calls, 102)
         assert (await calls.call(Request(dns.RECORD_SCAN, {"zoneId": 103}))).value is None
         with pytest.raises(ServerError):
-            await dns.statistics(calls, 104)
+            await dns.read_statistics(calls, 104)
     # Retries are no calls of the poll.
     assert (calls.number, len(platform.sent)) == (3, 5)
 
@@ -155,7 +155,7 @@ async def test_a_call_that_cannot_wait_for_the_pause_of_its_operation_fails_with
     async with answered(Reply(429, "", {"Retry-After": "200"}), good(GOOD)) as (kit, platform):
         assert isinstance(await kit.failure(1), RateLimited)
         with pytest.raises(RateLimited) as caught:
-            await dns.statistics(kit.calls, 3)
+            await dns.read_statistics(kit.calls, 3)
         assert (len(platform.sent), len(kit.heard.attempts), round(caught.value.retry_after or 0, 6)) == (1, 1, 200.0)
     said = "calls of dns_statistics are paused for another 200 s, after an answer that asked to wait"
     assert (str(caught.value), kit.clock.slept) == (said, [])

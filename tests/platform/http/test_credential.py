@@ -52,6 +52,6 @@ async def test_a_401_refuses_the_key_until_it_is_accepted() -> None:
     async with answered(*answers) as (kit, _):
         for _ in answers:
             with suppress(PlatformError):
-                await dns.statistics(kit.calls, 102)
+                await dns.read_statistics(kit.calls, 102)
             refused.append(kit.client.credential.problem)
     assert refused == ["", "is not accepted", "is not accepted", ""]

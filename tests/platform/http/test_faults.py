@@ -106,24 +106,24 @@ async def test_a_call_that_failed_leaves_neither_a_permit_nor_a_connection_behin
 async def test_a_cancelled_call_leaves_neither_a_permit_nor_a_connection_behind() -> None:
     async with raw_server(ending("stalled", HEAD)) as server, client_of(server.url, max_in_flight=1) as kit:
         for turn in range(3):
-            call = asyncio.create_task(dns.statistics(kit.calls, 102))
+            call = asyncio.create_task(dns.read_statistics(kit.calls, 102))
             await server.until_asked(turn + 1)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
         await until(lambda: not server.open, "the end of the connections")
         server.script = saying(reply(GOOD))
-        got = await dns.statistics(kit.calls, 102)
+        got = await dns.read_statistics(kit.calls, 102)
     assert (got.value.total_queries_served, kit.heard.attempts) == (7, [("dns_statistics", "200", None)])
 
 
 async def test_a_kept_connection_that_the_platform_closed_meanwhile_is_no_failure() -> None:
     async with raw_server(saying(reply(GOOD))) as server, client_of(server.url) as kit:
-        await dns.statistics(kit.calls, 102)
+        await dns.read_statistics(kit.calls, 102)
         for line in list(server.open):
             line.writer.write_eof()
         await until(lambda: not server.open, "the end of the connections")
-        await dns.statistics(kit.calls, 102)
+        await dns.read_statistics(kit.calls, 102)
     assert kit.heard.attempts == [("dns_statistics", "200", None)] * 2
 
 
@@ -138,14 +138,14 @@ async def test_an_answer_that_nobody_asked_for_is_not_that_of_the_next_call(unas
     is_together = comes == "together"
     async with raw_server(saying(reply(GOOD) + unasked if is_together else reply(GOOD))) as server:
         async with client_of(server.url) as kit:
-            await dns.statistics(kit.calls, 102)
+            await dns.read_statistics(kit.calls, 102)
             for line in [] if is_together else list(server.open):
                 # It is there, but unread, when the next call begins.
                 line.writer.write(unasked)
             if comes == "read":
                 await asyncio.sleep(0.1)
             server.script = saying(reply(GOOD.replace("7", "9")))
-            got = await dns.statistics(kit.calls, 103)
+            got = await dns.read_statistics(kit.calls, 103)
         assert (got.value.total_queries_served, server.connections, len(server.requests)) == (9, 2, 2)
         assert kit.heard.attempts == [("dns_statistics", "200", None)] * 2
 
@@ -160,20 +160,20 @@ async def test_no_call_fails_for_kept_connections_that_are_reset_at_their_next_u
         await line.send(reply(GOOD))
 
     async with raw_server(answer_once) as server, client_of(server.url, useful=math.inf, max_in_flight=16) as kit:
-        await asyncio.gather(*(dns.statistics(kit.calls, zone) for zone in range(16)))
+        await asyncio.gather(*(dns.read_statistics(kit.calls, zone) for zone in range(16)))
         assert server.connections == 16
         for zone in range(16):
-            await dns.statistics(kit.calls, zone)
+            await dns.read_statistics(kit.calls, zone)
     assert kit.heard.attempts.count(("dns_statistics", "200", None)) == 32
 
 
 async def test_a_kept_connection_is_used_while_no_other_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = AsyncMock(side_effect=ConnectionRefusedError)
     async with raw_server(saying(reply(GOOD))) as server, client_of(server.url) as kit:
-        await dns.statistics(kit.calls, 102)
+        await dns.read_statistics(kit.calls, 102)
         monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", refused)
-        two = await asyncio.gather(*(dns.statistics(kit.calls, zone) for zone in (1, 2)), return_exceptions=True)
-        await dns.statistics(kit.calls, 102)
+        two = await asyncio.gather(*(dns.read_statistics(kit.calls, zone) for zone in (1, 2)), return_exceptions=True)
+        await dns.read_statistics(kit.calls, 102)
     assert (sum(isinstance(one, errors.Refused) for one in two), server.connections) == (1, 1)
 
 
@@ -249,7 +249,7 @@ async def test_a_certificate_is_checked(
     async with raw_server(saying(reply(GOOD)), context) as server:
         if not says:
             async with client_of(server.url) as kit:
-                assert (await dns.statistics(kit.calls, 102)).value.total_queries_served == 7
+                assert (await dns.read_statistics(kit.calls, 102)).value.total_queries_served == 7
             return
         error, _ = await failure(server.url)
     assert (type(error), server.requests) == (errors.TlsFault, [])

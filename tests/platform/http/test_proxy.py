@@ -28,9 +28,9 @@ async def test_calls_go_through_the_proxy_of_the_environment_and_never_those_of_
         monkeypatch.setenv("ALL_PROXY", f"http://me:pa%3Ass@127.0.0.1:{proxy.port}")
         async with client_of("http://platform.example") as kit:
             for zone in (102, 103):
-                await dns.statistics(kit.calls, zone)
+                await dns.read_statistics(kit.calls, zone)
         async with client_of(direct.url) as kit:
-            await dns.statistics(kit.calls, 102)
+            await dns.read_statistics(kit.calls, 102)
     path, sent = "/dnszone/102/statistics", proxy.requests[0]
     assert (sent.target, sent.header("Host"), sent.header("AccessKey")) == (
         *(f"http://platform.example{path}", "platform.example", KEY),

@@ -125,7 +125,7 @@ async def test_a_read_is_tried_again_while_that_may_help(
     error = ""
     async with answered(*answers, **{"useful": math.inf, **options}) as (kit, platform):
         try:
-            assert (await dns.statistics(kit.calls, 102)).value.total_queries_served == 7
+            assert (await dns.read_statistics(kit.calls, 102)).value.total_queries_served == 7
         except PlatformError as fault:
             error = f": {fault}"
     reasons = [reason for _, _, reason in kit.heard.attempts]

@@ -39,8 +39,8 @@ async def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> Non
 async def test_cookies_are_not_kept() -> None:
     answer = reply('{"TotalQueriesServed": 7}', Set_Cookie="session=1; Path=/")
     async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
-        await dns.statistics(kit.calls, 102)
-        await dns.statistics(kit.calls, 102)
+        await dns.read_statistics(kit.calls, 102)
+        await dns.read_statistics(kit.calls, 102)
     assert [sent.header("Cookie") for sent in server.requests] == [None, None]
 
 
@@ -52,7 +52,7 @@ async def test_as_many_connections_as_calls_in_flight_are_open() -> None:
         await line.send(GOOD)
 
     async with raw_server(wait) as server, client_of(server.url, max_in_flight=8) as kit:
-        calls = [asyncio.create_task(dns.statistics(kit.calls, zone)) for zone in range(20)]
+        calls = [asyncio.create_task(dns.read_statistics(kit.calls, zone)) for zone in range(20)]
         await server.until_asked(8)
         in_flight = len(server.requests)
         gate.set()
