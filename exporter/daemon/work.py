@@ -16,7 +16,7 @@ from exporter.daemon.tasks import Tasks
 from exporter.explain.explainer import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import LONGEST_GAP, Renderer
-from exporter.exposition.store import HEALTH, Status, Store
+from exporter.exposition.store import HEALTH, STATES, Status, Store
 from exporter.label_values import label_value
 from exporter.platform.operation import normalized_url
 from exporter.polling.failure_log import FailureLog
@@ -30,7 +30,7 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import STATES, all_targets, state_of
+from exporter.web.targets import all_targets
 from exporter.wiring.configured_families import ConfiguredFamilies
 from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.selections import addresses_of, selections_of
@@ -220,7 +220,7 @@ class Work:
         """Update the numbers of targets by state, by reason of failure, and with totals that differ from their days."""
         telemetry = self._telemetry
         states = Counter(dict.fromkeys(product(self.schedule.accounts, STATES), 0))
-        states.update((one.target.client_name, state_of(one)) for one in statuses)
+        states.update((one.target.client_name, one.state) for one in statuses)
         telemetry.show(telemetry.targets, states)
         failing = Counter((one.target.account, one.collector, one.reason) for one in statuses if one.reason)
         telemetry.show(telemetry.failing, failing)

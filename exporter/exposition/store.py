@@ -8,6 +8,7 @@ import asyncio
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from exporter.collectors.collector import Outcome
 from exporter.label_values import label_value
@@ -42,9 +43,12 @@ ALERT_THRESHOLD = FamilyInfo(
 )
 HEALTH = (TARGET_UP, LAST_SUCCESS, TARGET_LABELS, ALERT_THRESHOLD)
 
-
 # The note of a target that no longer exists, as another collector's call has shown.
 GONE = "the platform says that there is no such resource"
+# The states of a target, in the order of lists; a pending one is not polled yet.
+FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
+# Nearly all targets share it.
+_NONE_LEFT_OUT: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -81,13 +85,20 @@ class Status:
     since: float = 0.0
     valid_from: float = 0.0
     expires: float = 0.0
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=lambda: _NONE_LEFT_OUT)
     is_mismatched: bool = False
 
     @property
     def key(self) -> PollKey:
         """The target and its collector, which never change."""
         return PollKey(self.target.key, self.collector)
+
+    @property
+    def state(self) -> str:
+        """One of `STATES`."""
+        if not self.polled:
+            return PENDING
+        return UP if self.up else FAILING
 
     def health(self) -> tuple[Family, ...]:
         """Return the health families of the target."""
@@ -144,7 +155,7 @@ class Store:
         status.success, status.polled, status.duration = now, now, duration
         status.chart = array("d", outcome.chart)
         status.is_mismatched = outcome.is_mismatched
-        status.left_out = left_out or {}
+        status.left_out = left_out or _NONE_LEFT_OUT
         self._serve(status, outcome.families)
 
     def fail(self, collector: str, outcome: Outcome, *, duration: float) -> None:

@@ -7,9 +7,9 @@ and an unknown value is null.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from exporter.exposition.store import Status
+from exporter.exposition.store import FAILING, UP, Status
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import FAILING, UP, all_targets, count_states, state_of
+from exporter.web.targets import all_targets, count_states
 from exporter.web.url_fields import Json
 
 SLOWEST_TICK = 30.0
@@ -107,7 +107,7 @@ def _refusal(parts: Parts, process: Process) -> str:
 
 def _failures(statuses: Iterable[Status]) -> list[Json]:
     """Return the failures by account and reason, the newest first, each with the target that was polled last."""
-    newest = sorted((one for one in statuses if state_of(one) == FAILING), key=lambda one: -one.polled)
+    newest = sorted((one for one in statuses if one.state == FAILING), key=lambda one: -one.polled)
     alike: defaultdict[tuple[str, str], list[Status]] = defaultdict(list)
     for one in newest:
         alike[one.target.client_name, one.reason].append(one)

@@ -9,27 +9,17 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from exporter.collectors import discovery
-from exporter.exposition.store import Status
+from exporter.exposition.store import STATES, Status
 from exporter.targets.target import PollKey
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
 MOST_ROWS = 1000
 
-# The states of a target with one collector, in the order of lists; a pending one is not polled yet.
-FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
-
-
-def state_of(status: Status) -> str:
-    """Return the state of a target."""
-    if not status.polled:
-        return PENDING
-    return UP if status.up else FAILING
-
 
 def count_states(statuses: Iterable[Status]) -> dict[str, int]:
     """Return how many targets are in each state."""
-    counts = Counter(map(state_of, statuses))
+    counts = Counter(one.state for one in statuses)
     return {state: counts[state] for state in STATES}
 
 
@@ -63,9 +53,9 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
     offset, wanted = asked["offset"], asked["state"] or STATES
     known, words = list(all_targets(parts)), set(asked["search"].casefold().split())
     matching = [one for one in known if _matches(asked, words, one)]
-    found = [one for one in matching if state_of(one) in wanted]
+    found = [one for one in matching if one.state in wanted]
     # The rows up to the end of the page; a sort of all targets would take long.
-    rows = nsmallest(offset + limit, found, key=lambda one: (STATES.index(state_of(one)), one.key))
+    rows = nsmallest(offset + limit, found, key=lambda one: (STATES.index(one.state), one.key))
     return {
         "query": asked,
         "total": len(known),
@@ -109,7 +99,7 @@ def target_values(parts: Parts, status: Status) -> Json:
         "collector": status.collector,
         "target": status.target.key.label,
         "name": status.target.name,
-        "state": state_of(status),
+        "state": status.state,
         "stale": is_stale,
         "reason": status.reason,
         "message": status.message,
