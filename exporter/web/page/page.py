@@ -1,6 +1,5 @@
 """Renders the HTML pages from templates, and has the filters by which these write figures, durations and texts."""
 
-import platform as python_platform
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -68,7 +67,6 @@ def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> 
 _FILTERS = (figure, format_duration, lapse, moment, plain, plural, untrusted)
 _GLOBALS = {
     "HAS_NONE": Cause.PLATFORM_HAS_NONE.words,
-    "build": f"Python {python_platform.python_version()}, {python_platform.system()} {python_platform.machine()}",
     "repository": REPOSITORY,
     "to_targets": to_targets,
 }
