@@ -1,4 +1,4 @@
-"""Lists all pages."""
+"""Lists all dashboards, and adds to each a row for the metrics without a panel, and marks of critical alerts."""
 
 from dataclasses import replace
 
@@ -16,5 +16,4 @@ WRITTEN: tuple[Page, ...] = (
     database.PAGE,
     exporter.PAGE,
 )
-# Every page marks critical alerts.
 PAGES = tuple(replace(page, annotations=(alerts.CRITICAL, *page.annotations)) for page in with_remaining(WRITTEN))

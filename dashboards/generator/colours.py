@@ -1,4 +1,4 @@
-"""Colours of values, and words in place of values."""
+"""Defines the colours of values, and the words that are shown in place of values."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Combines the parts of queries: aggregations, ratios and joins."""
+"""Combines queries by aggregations, ratios and joins; each function returns a PromQL expression."""
 
 # The page's choice of how many series a ranking shows.
 TOP = "$top"

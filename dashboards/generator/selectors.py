@@ -20,35 +20,35 @@ AT_END = " @ end()"
 
 
 def series(name: str, *matchers: str, at: str = "") -> str:
-    """Select a family's series; `at` is an offset or an `@` modifier."""
+    """Return a query for a family's series; `at` is an offset or an `@` modifier."""
     return name + "{" + ", ".join((JOB, *matchers)) + "}" + at
 
 
 def gauge(name: str, *matchers: str, at: str = "") -> str:
-    """Take a gauge of each target once, even if several exporters serve it."""
+    """Return a query for a gauge, with one series for each target, even if several exporters serve it."""
     return f"max without (instance, pod) ({series(name, *matchers, at=at)})"
 
 
 def rate(name: str, *matchers: str, at: str = "") -> str:
-    """Take a counter's increase a second of each target once, even if several exporters serve it."""
+    """Return a query for the increase a second of a counter, with one series for each target."""
     return f"max without (instance, pod) (rate({series(name, *matchers)}[$__rate_interval]{at}))"
 
 
 def increase(name: str, *matchers: str, over: str, at: str = "") -> str:
-    """Take a counter's increase over a fixed time of each target once, even if several exporters serve it."""
+    """Return a query for the increase of a counter over a fixed time, with one series for each target."""
     return f"max without (instance, pod) (increase({series(name, *matchers)}[{over}]{at}))"
 
 
 def lately(name: str, *matchers: str, over: str) -> str:
-    """Take the highest value of a gauge within a time, of each target once."""
+    """Return a query for the highest value of a gauge within a time, with one series for each target."""
     return f"max without (instance, pod) (max_over_time({series(name, *matchers)}[{over}]))"
 
 
 def own_rate(name: str, *matchers: str) -> str:
-    """Take the rate of one of the exporter's own counters; each process has its own series."""
+    """Return a query for the rate of one of the exporter's own counters; each process has its own series."""
     return f"rate({series(name, *matchers)}[$__rate_interval])"
 
 
 def age(name: str, *matchers: str) -> str:
-    """Take the seconds that have passed since the time in a gauge."""
+    """Return a query for the seconds that have passed since the time in a gauge."""
     return f"(time() - {gauge(name, *matchers)})"

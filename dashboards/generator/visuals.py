@@ -81,13 +81,6 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
             thresholdsStyle={"mode": "dashed"} if view.steps else None,
         ),
     }
-    overrides = [_override("byName", name, {"color": _fixed(colour)}) for name, colour in view.painted]
-    if view.axis:
-        # As an override of numbers, because one field is the time.
-        overrides.append(_override("byType", "number", {"custom.axisLabel": view.axis}))
-    if view.dashed:
-        dash = {"custom.lineStyle": {"fill": "dash", "dash": [6, 6]}, "custom.fillOpacity": 0}
-        overrides.append(_override("byRegexp", f"/^(?:{'|'.join(view.dashed)})$/", dash))
     legend: JSON = {
         "displayMode": "table" if wide else "list",
         "placement": "right" if wide else "bottom",
@@ -100,8 +93,20 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
         "type": "timeseries",
         "options": {"legend": legend, "tooltip": {"mode": "multi", "sort": "desc", "hideZeros": view.stack}},
         # Colours by name would be the same for some names.
-        "fieldConfig": _fields(declared, "palette-classic", overrides, custom=custom, min=view.least),
+        "fieldConfig": _fields(declared, "palette-classic", _line_overrides(view), custom=custom, min=view.least),
     }
+
+
+def _line_overrides(view: TimeSeries) -> list[JSON]:
+    """Return the properties of single lines: their colours, the label of their axis, and their dashes."""
+    overrides = [_override("byName", name, {"color": _fixed(colour)}) for name, colour in view.painted]
+    if view.axis:
+        # As an override of numbers, because one field is the time.
+        overrides.append(_override("byType", "number", {"custom.axisLabel": view.axis}))
+    if view.dashed:
+        dash = {"custom.lineStyle": {"fill": "dash", "dash": [6, 6]}, "custom.fillOpacity": 0}
+        overrides.append(_override("byRegexp", f"/^(?:{'|'.join(view.dashed)})$/", dash))
+    return overrides
 
 
 def _numbers(declared: Panel) -> JSON:

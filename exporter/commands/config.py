@@ -12,6 +12,8 @@ import click
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from exporter.collectors.endpoints.expression import Expression
+from exporter.collectors.endpoints.path import Path as EndpointPath
 from exporter.commands.options import SettingsCommand, config_option, form_option
 from exporter.commands.output.printing import echo
 from exporter.mask import MASK
@@ -61,8 +63,8 @@ def _plain(value: object, field: FieldInfo) -> object:
             shown = format_duration(value)
         case None | bool() | int() | float() | str():
             shown = value
-        case object(text=str(text)):  # an endpoint's path or expression
-            shown = text
+        case EndpointPath() | Expression():
+            shown = value.text
         case _:
             shown = str(value)
     return shown

@@ -152,8 +152,14 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
         plain["interval"] = {"key": key, "default_seconds": collector.interval}
         plain["requests"] = list(dict.fromkeys(map(_request, collector.operations)))
     plain["metrics"] = [
-        {"name": info.name, "type": info.kind, "unit": info.unit, "labels": info.labels}
-        | {"stability": stability(info), "help": info.help}
+        {
+            "name": info.name,
+            "type": info.kind,
+            "unit": info.unit,
+            "labels": info.labels,
+            "stability": stability(info),
+            "help": info.help,
+        }
         for info in infos
     ]
     return plain

@@ -12,7 +12,7 @@ def read_settings(config: Path | None, flags: Mapping[str, str], environ: Mappin
     """Read the settings from a file, flags (name → text) and environment, then check the web configuration file.
 
     Raises:
-        ConfigurationError: the settings are wrong, or else that file; the error contains all faults.
+        ConfigurationError: the settings are wrong, or that file is; the error contains all faults of the first of them.
     """
     settings = load(config, flags, environ)
     if settings.web.config_file is not None:

@@ -55,7 +55,7 @@ class AccountObserver(Observer):
         return last is not None and self._clock() - last <= interval * UP_INTERVALS + timeout
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """Count an attempt of a call, its duration and, if it failed, its reason."""
+        """Count an attempt of a call, its duration and, if it failed, its reason; record when one succeeded."""
         self._series(self._telemetry.requests, operation, code).inc()
         self._series(self._telemetry.durations, operation).observe(seconds)
         if reason is not None:

@@ -169,11 +169,7 @@ class Work:
         await blocking(self.renderer.thread, self.renderer.exposition.declare, families, settings.series.serves)
         # From here on nothing is awaited until all is changed: a scrape shows either the old or the new state.
         self._settings, former = settings, schedule.accounts
-        moved = {
-            name
-            for name in accounts.keys() & former.keys()
-            if normalized_url(accounts[name].client.base_url) != normalized_url(former[name].client.base_url)
-        }
+        moved = _moved(former, accounts)
         for name in schedule.plans.keys() - plans.keys():
             self._telemetry.forget("collector", name)
         for target in self.registry.configure(selections_of(settings), addresses_of(settings)):
@@ -257,3 +253,12 @@ class Work:
         """Return when an earlier run or another exporter last polled a target with success; 0.0 if none did."""
         row = self.ledger.remembered().get(PollKey(target.key, collector))
         return row.success if row is not None else 0.0
+
+
+def _moved(former: Mapping[str, Account], accounts: Mapping[str, Account]) -> set[str]:
+    """Return the accounts that have another address now."""
+    return {
+        name
+        for name in accounts.keys() & former.keys()
+        if normalized_url(accounts[name].client.base_url) != normalized_url(former[name].client.base_url)
+    }

@@ -79,7 +79,8 @@ class Database:
         except BaseException:
             stream.close()
             raise
-        return {"baton": None if stream.is_closed else self._park(stream, kind), "base_url": None, "results": results}
+        next_baton = None if stream.is_closed else self._park(stream, kind)
+        return {"baton": next_baton, "base_url": None, "results": results}
 
     def close(self) -> None:
         """Close every connection, and remove the file; if the database is used again, it gets a new file."""

@@ -15,7 +15,7 @@ from exporter.sandbox.world_clock import WorldClock
 FIRST_ZONE_ID: Final = 101
 _HISTORY_DAYS: Final = 1_000
 _WINDOW_DAYS: Final = 30
-# What a number of the noise is for: the first of the parts that it is computed from.
+# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 # Days of the week, counted from Thursday, the day of 1970-01-01.
 _WEEKEND: Final = frozenset({2, 3})

@@ -12,7 +12,7 @@ from exporter.sandbox.timestamps import DAY, iso_long, iso_of, month_start
 from exporter.sandbox.world_clock import WorldClock
 
 FIRST_SCRIPT_ID: Final = 7
-# What a number of the noise is for: the first of the parts that it is computed from.
+# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _RATE, _CPU, _MODIFIED = range(1, 4)
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
 _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000

@@ -63,8 +63,10 @@ def holds(
         ProtocolError: the condition is not valid, or refers to a step that is not an earlier one.
     """
     match condition:
-        case {"type": "ok" | "error" as kind, "step": int(step)} if 0 <= step < len(results):
-            return (results if kind == "ok" else errors)[step] is not None
+        case {"type": "ok", "step": int(step)} if 0 <= step < len(results):
+            return results[step] is not None
+        case {"type": "error", "step": int(step)} if 0 <= step < len(errors):
+            return errors[step] is not None
         case {"type": "not", "cond": inner}:
             return not holds(inner, results, errors, autocommit=autocommit)
         case {"type": "and" | "or" as kind, "conds": list(several)}:

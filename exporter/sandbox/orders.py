@@ -9,7 +9,7 @@ from exporter.sandbox.timestamps import DAY, iso_naive
 _INTERVAL: Final = 300
 _KEPT: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
-# What a number of the noise is for: the first of the parts that it is computed from.
+# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _REGION, _CUSTOMER, _TOTAL, _SHIPS, _DELAY = range(1, 6)
 _FRESH: Final = 30.0
 _SCHEMA: Final = """

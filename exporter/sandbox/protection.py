@@ -12,9 +12,11 @@ from exporter.sandbox.world_clock import WorldClock
 # The id of an access list's configuration is the list's own id plus this number.
 CONFIGURATIONS: Final = 100
 
-# What a number of the noise is for: the first of the parts that it is computed from.
+# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2
+# The id of the list whose optional fields are null.
+_LIST_WITH_NULLS: Final = 9
 
 
 def custom_rule_ids(shield_zone_id: int) -> list[int]:
@@ -89,7 +91,7 @@ class AccessLists:
         return found if found is not None and found.shield_zone_id == shield_zone_id else None
 
     def answer(self, found: AccessList) -> dict[str, Any]:
-        """Return a list as the platform sends it; list 9 has nulls."""
+        """Return a list as the platform sends it."""
         today = day_number(self._clock.now())
         size = self._noise.whole(8, 60, _SIZE, found.list_id) + (today % 30 if found.grows else 0)
         drawn = (self._noise.number(_ENTRY, found.list_id, n) for n in range(size))
@@ -105,6 +107,6 @@ class AccessLists:
             "entryCount": len(entries),
             "lastModified": iso_of(found.list_id, modified),
         }
-        if found.list_id == 9:  # noqa: PLR2004 - the one with nulls
+        if found.list_id == _LIST_WITH_NULLS:
             nullable |= dict.fromkeys(("description", "entryCount", "lastModified"))
         return {"id": found.list_id, "name": found.name, **nullable}

@@ -14,7 +14,7 @@ from exporter.sandbox.world_clock import WorldClock
 WINDOW_DAYS: Final = 28
 _SLOTS: Final = 4
 _SLOT: Final = DAY // _SLOTS
-# What a number of the noise is for: the first of the parts that it is computed from.
+# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 # The length of the first burst, and of the shortest one, in seconds.
 _OPENING_BURST: Final = 1_800.0

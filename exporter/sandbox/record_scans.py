@@ -10,7 +10,7 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
-# What a number of the noise is for: the first of the parts that it is computed from.
+# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT = range(1, 7)
 _ACCOUNT: Final = 8
 # Zones differ by their place among this many successive zones; these places have special scans.

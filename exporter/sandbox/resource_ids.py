@@ -64,7 +64,7 @@ class ResourceIds:
         return self._names[resource_id]
 
     def add(self, name: str, resource_id: int | None = None) -> int:
-        """Add a resource, and return its id; None takes the next one. Raises ValueError if there is such a resource."""
+        """Add a resource, and return its id; None takes the next one. Raises ValueError if the id cannot be used."""
         new_id = self._last + 1 if resource_id is None else resource_id
         if not 0 < new_id <= _LARGEST_ID:
             raise ValueError(f"{new_id} is not an id")

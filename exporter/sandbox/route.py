@@ -121,7 +121,7 @@ class PlatformRoute(APIRoute):
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if _MEDIA_TYPES.fullmatch(media_type) is None:
             raise RequestError("the content type is not supported", status=415)
-        others = [header for header in request.scope["headers"] if header[0] != b"content-type"]
+        others = [(name, value) for name, value in request.scope["headers"] if name != b"content-type"]
         headers = [*others, (b"content-type", b"application/json")]
         return Request({**request.scope, "headers": headers}, request.receive)
 
@@ -149,7 +149,8 @@ def _request_error(error: RequestValidationError) -> RequestError:
     """Convert an error of FastAPI: the result names all faults of the body or, without any, one wrong parameter."""
     wrong = [fault for fault in error.errors() if fault["loc"][0] == "body"]
     if not wrong:
-        return RequestError(reasons(error, skip=1)[0].replace(": ", " ", 1))
+        first, *_ = reasons(error, skip=1)
+        return RequestError(first.replace(": ", " ", 1))
     if wrong[0]["type"] == "json_invalid":
         return RequestError("the body is not JSON")
     fields = [(str(fault["loc"][1]), fault["msg"]) for fault in wrong if len(fault["loc"]) > 1]

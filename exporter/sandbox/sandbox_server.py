@@ -62,7 +62,7 @@ class SandboxServer:
             ListenError: the address cannot be used.
         """
         bound = bind(self._host, self.port)
-        self.port = bound.getsockname()[1]
+        _, self.port, *_ = bound.getsockname()
         connections = Connections()
         connections.allow(file_limit() // FILES_DIVISOR)
         # The application gives each answer the date of its own clock.

@@ -151,7 +151,7 @@ def split(text: str) -> Iterator[str]:
 
 
 def _columns(cursor: sqlite3.Cursor) -> list[dict[str, str | None]]:
-    return [{"name": column[0], "decltype": None} for column in cursor.description or ()]
+    return [{"name": name, "decltype": None} for name, *_ in cursor.description or ()]
 
 
 def _failure(error: Exception) -> SqlError | ForbiddenError:

@@ -18,7 +18,7 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, mon
 from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
-# What a number of the noise is for: the first of the parts that it is computed from.
+# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
@@ -81,7 +81,7 @@ def _storage_zone(world: World, number: int, _name: str) -> dict[str, Any]:
 
 
 def _load_balancer(_world: World, _number: int, name: str) -> dict[str, Any]:
-    # The third is down.
+    # The third origin is down.
     origins = [{"Name": f"{name}-{place}.example.net", "Healthy": place < 3} for place in (1, 2, 3)]  # noqa: PLR2004
     return {"Enabled": True, "Origins": origins}
 

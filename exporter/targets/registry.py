@@ -139,7 +139,8 @@ class Registry:
             before, after = self._targets.get(list_key, {}), {one.id: one for one in self._selected(list_key)}
             self._targets[list_key] = after
             removed.extend(target for target_id, target in before.items() if target_id not in after)
-            if len(before) != len(after) or any(before.get(one.id) is not one for one in after.values()):
+            has_new = any(before.get(one.id) is not one for one in after.values())
+            if has_new or len(before) != len(after):
                 self.by_key.update((target.key, target) for target in after.values())
                 self.version += 1
         for target in removed:
@@ -153,18 +154,26 @@ class Registry:
             return
         for fixed in selection.fixed:
             if self.owns(fixed.key):
-                target, name = self.by_key.get(fixed.key), fixed.name or self.name_of(fixed.key)
-                if target is None or target.name != name or not target.is_polled_as(fixed):
-                    target = replace(fixed, name=name)
-                yield target
+                yield self._fixed_target(fixed)
         for one in self.listed(*list_key):
             if one.key.id not in self._fixed[list_key] and selection.selects(one.name):
-                target, name, attributes = self.by_key.get(one.key), self.name_of(one.key), selection.attributes
-                if one.parent:
-                    attributes = {**attributes, "shield_zone_id": one.parent}
-                if target is None or target.name != name or target.attributes != attributes:
-                    target = Target(*list_key, one.key.id, name, attributes)
-                yield target
+                yield self._listed_target(one, selection)
+
+    def _fixed_target(self, fixed: Target) -> Target:
+        """Return the target for a configured one, which may have no name: the polled target if nothing differs."""
+        polled, name = self.by_key.get(fixed.key), fixed.name or self.name_of(fixed.key)
+        if polled is None or polled.name != name or not polled.is_polled_as(fixed):
+            return replace(fixed, name=name)
+        return polled
+
+    def _listed_target(self, one: KnownResource, selection: Selection) -> Target:
+        """Return the target for a listed resource: the polled target if nothing differs."""
+        polled, name, attributes = self.by_key.get(one.key), self.name_of(one.key), selection.attributes
+        if one.parent:
+            attributes = {**attributes, "shield_zone_id": one.parent}
+        if polled is None or polled.name != name or polled.attributes != attributes:
+            return Target(one.key.account, one.key.kind, one.key.id, name, attributes)
+        return polled
 
     def name_of(self, key: TargetKey) -> str:
         """Return the known name; empty if there is none."""
@@ -179,11 +188,13 @@ class Registry:
         return target if target.name == name else replace(target, name=name)
 
     def learn(self, key: TargetKey, name: str) -> None:
-        """Record the name in a resource's own answer."""
+        """Record the name of a resource, from its own answer."""
         self._names.setdefault(key.list_key, {})[key.id] = name
         polled = self.by_key.get(key)
         if polled is not None and polled.name != name:
-            self.by_key[key] = self._targets[key.list_key][key.id] = replace(polled, name=name)
+            renamed = replace(polled, name=name)
+            self.by_key[key] = renamed
+            self._targets[key.list_key][key.id] = renamed
 
     def admits(self, found: Target) -> bool:
         """Return whether this process polls a target, or would poll it if it were listed."""
@@ -228,7 +239,7 @@ class Registry:
             yield KnownResource(target.key, name, known.facts.get(target.id), listed.parent)
 
     def unread_scripts(self, account: str) -> list[Target]:
-        """Return some scripts of other shards whose own answer is unknown: this process shows their host names, too."""
+        """Return some scripts of other shards whose own answer is unknown: service discovery lists their host names."""
         selection = self._selections.get((account, "script"))
         if selection is None or self.shard.index is None:
             return []
@@ -247,7 +258,7 @@ class Registry:
         return sorted(NAMED_BY_SEARCH | listed)
 
     def removals(self) -> list[Removal]:
-        """Return what left the platform lately, as `newest` does."""
+        """Return the recent removals of targets of this process, as `newest` selects them."""
         removals = (one for known in self._known.values() for one in known.removals)
         return newest(filter(self._is_reported, removals), self._wall() - self._removals_last)
 

@@ -104,12 +104,6 @@ def client_of(
         ConfigurationError: the environment names a proxy that cannot be used.
     """
     clocks, url, seconds = machine.clocks, access.base_url, access.timeout * CONNECT_SHARE
-    if isinstance(access.key, Path):
-        file = KeyFile(access.key, clocks.monotonic, machine.executors("key file"))
-        credential = Credential(access.scheme, file, file.look, file.refresh)
-    else:
-        secret = access.key.get_secret_value()
-        credential = Credential(access.scheme, lambda: secret)
     try:
         connect = machine.connector(url, access.max_in_flight, machine.executors("names"), connect_seconds=seconds)
         secrets = proxy_secrets(url)
@@ -117,7 +111,7 @@ def client_of(
         raise ConfigurationError([ConfigurationFault(str(error))]) from None
     return Client(
         base_url=url,
-        credential=credential,
+        credential=_credential_of(access, machine),
         connect=connect,
         rate_limiter=RateLimiter(
             access.requests_per_second, access.max_in_flight, clocks=clocks, random=machine.random
@@ -130,3 +124,11 @@ def client_of(
         parsing=parsing,
         secrets=secrets,
     )
+
+
+def _credential_of(access: Access, machine: ClientMachine) -> Credential:
+    """Create the credential of an account or a database: a key of the settings, or one that is read from a file."""
+    if isinstance(access.key, SecretStr):
+        return Credential(access.scheme, access.key.get_secret_value)
+    file = KeyFile(access.key, machine.clocks.monotonic, machine.executors("key file"))
+    return Credential(access.scheme, file, file.look, file.refresh)

@@ -13,7 +13,7 @@ from exporter.settings.model import Settings
 def plans_of(settings: Settings) -> dict[str, Plan]:
     """Return the plans of the enabled collectors, by name, without collectors of which no family is served."""
     own, found = settings.collector_settings(), dict[str, Plan]()
-    # What collectors are made of, by their sections; other collectors are always the same.
+    # What the configuration declares for collectors, by their sections. If it changes, their plans change.
     declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints_of(settings)}
     declared["database"] = settings.databases
     for collector in collectors_of(settings):

@@ -19,12 +19,12 @@ def _of_exporters(expr: str) -> str:
 
 
 def _last(name: str) -> str:
-    """Return a gauge of each instance."""
+    """Return a query for a gauge of each instance."""
     return highest(series(name, INSTANCE), "instance")
 
 
 def _rate(name: str, *by: str) -> str:
-    """Return the rate of a counter of the chosen accounts and instances, summed by labels."""
+    """Return a query for the rate of a counter of the chosen accounts and instances, summed by labels."""
     return total(own_rate(name, *_API), *by)
 
 

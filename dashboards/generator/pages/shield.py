@@ -35,7 +35,7 @@ _AGAINST_USUAL = LIMITS.ratio(_LIMIT_TODAY, _USUAL_DAY)
 _MOST_BREACHED_TODAY = top(f"({_LIMIT_TODAY})", 50)
 _MOST_BREACHED = top(LIMITS.each(LIMITS.gauge("edge_shield_rate_limit_window_breaches_overall", at=AT_END)))
 _LAST_HOUR = increase("edge_shield_rate_limit_breaches_total", *LIMITS.chosen, over="1h")
-# Breaches change more often than the name of a pull zone.
+# The step of queries for breaches, which change more often than the names of pull zones.
 _STEP = step_of(_BREACH_RATE)
 # If the platform's days are plain numbers, the action is unknown: some of these breaches may have been blocked.
 _MAY_BE_BLOCKED = 'action=~"blocked|unclassified"'
@@ -60,7 +60,7 @@ def _mode(engine: str, label: str) -> str:
 
 
 def _rules(state: str) -> str:
-    """Return each zone's number of WAF rules in a state."""
+    """Return a query for each zone's number of WAF rules in a state."""
     return ZONES.gauge("edge_shield_zone_waf_rules", f'state="{state}"')
 
 

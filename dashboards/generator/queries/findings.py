@@ -128,7 +128,7 @@ _STEADY_ZONE = _steady("dns_statistics", "dns_zone", "zone_id", "20m")
 
 
 def _over(length: str, at: str = "") -> str:
-    """Return the queries of each zone over a time."""
+    """Return a query for the DNS queries of each zone over a time."""
     return increase(_QUERIES, ACCOUNT, over=length, at=at)
 
 
@@ -167,7 +167,7 @@ _ONE_SHIELD = ("job", "account", "shield_zone_id")
 
 
 def _on_within_a_week(protection: str) -> str:
-    """Return whether a protection was on within a week, as the shipped rules record it."""
+    """Return a query for whether a protection was on within a week, as the shipped rules record it."""
     recorded = series("shield_zone_protection:edge_shield_zone:on", ACCOUNT, f'protection="{protection}"')
     return f"max_over_time({recorded}[1w])"
 

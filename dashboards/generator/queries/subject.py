@@ -89,7 +89,7 @@ def about(expr: str, labels: AbstractSet[str] = _EVERY) -> str:
             expr = _replaced(expr, f"part_{number}", f" · {part.word} $1", label)
     joined = ", ".join(f'"part_{number}"' for number in range(len(parts)))
     expr = f'label_join({expr}, "about", "", {joined})'
-    # Without the separator at its beginning; a row without any part is about its account.
+    # `subject` is `about` without the separator at its beginning or, without any part, the row's account.
     expr = _replaced(expr, "subject", "account $1", "account")
     expr = _replaced(expr, "subject", "$1", "about", " · (.+)")
     expr = _replaced(expr, "about", "$1", "subject")

@@ -74,9 +74,7 @@ def call(
         called = _callee(load(config, flags, os.environ), request, callee)
         address = address_of(called.url if isinstance(called, DatabaseSettings) else called.base_url, request)
         if request.operation.writes and not yes:
-            what = f"{operation.name} on {called.name} changes something on the platform: {operation.help}"
-            shown = f"  {operation.method} {address}\n  {_as_text(request.body)}"
-            complain(f"{what}\n{shown}\nNothing was sent: --yes sends it.", MISUSE)
+            complain(_unsent(operation, called.name, address, request.body), MISUSE)
         try:
             value, faults, key = asyncio.run(_send(called, request, statements))
         except PlatformError as error:
@@ -94,6 +92,13 @@ def _request(operation: Operation[Any], values: Mapping[str, Any]) -> Request[An
         if (value := values[parameter.name]) is not None:
             places[parameter.place][parameter.name] = value
     return Request(operation, places["path"], places["query"], places["body"] if operation.method != "GET" else None)
+
+
+def _unsent(operation: Operation[Any], name: str, address: str, body: object) -> str:
+    """Return the message for a request that would write and was not sent: what it would change, and the request."""
+    what = f"{operation.name} on {name} changes something on the platform: {operation.help}"
+    shown = f"  {operation.method} {address}\n  {_as_text(body)}"
+    return f"{what}\n{shown}\nNothing was sent: --yes sends it."
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
@@ -153,7 +158,7 @@ def exit_code(error: PlatformError) -> int:
 def _as_text(value: Any, secrets: Sequence[str] = ()) -> str:  # noqa: ANN401 - any JSON
     """Return JSON as text: secrets masked, control characters escaped, in one line unless the output is a terminal."""
     layout: dict[str, Any] = {"indent": 2} if sys.stdout.isatty() else {"separators": (",", ":")}
-    # In a list, because the value itself may be a text, and texts are masked in their list or object.
+    # In a list, because `mask_secrets` replaces texts in lists and objects, and the value itself may be a text.
     shown = [value]
     mask_secrets(shown, lambda field: field in _SECRET_FIELDS, lambda text: without_secrets(text, secrets))
     return escape(json.dumps(shown[0], ensure_ascii=False, **layout), keep="\n")

@@ -115,11 +115,11 @@ def _result(work: Work, name: str) -> AccountResult:
     # The collectors that discover targets come first.
     order = sorted(plans, key=lambda collector: not plans[collector].collector.discovers)
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))
+    if statuses and all(map(_concerns_the_account, statuses)):
+        return AccountResult(name, [_account_row(name, statuses[0])], len(statuses), 0.0, pace.rate, 1.0)
     # Of a target that does not exist, only the row of the collector that found this out is shown.
     gone = work.store.gone
     shown = [one for one in statuses if one.target.key not in gone or plans[one.collector].collector.owns_target]
-    if statuses and all(map(_concerns_the_account, statuses)):
-        return AccountResult(name, [_account_row(name, statuses[0])], len(statuses), 0.0, pace.rate, 1.0)
     return AccountResult(name, list(map(_row, shown)), len(statuses), pace.demand, pace.rate, pace.stretch)
 
 
