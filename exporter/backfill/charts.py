@@ -55,8 +55,9 @@ class Windowed:
         if request.operation is dns.STATISTICS:
             # The window ends at the midnight after the last day. So the day is included even if the platform ignores
             # the time of day.
-            begin, end = (f"{date.fromordinal(day)}T00:00:00Z" for day in (self.days.start, self.days.stop))
-            request = replace(request, query={**(request.query or {}), "dateFrom": begin, "dateTo": end})
+            begin, end = date.fromordinal(self.days.start), date.fromordinal(self.days.stop)
+            window = {"dateFrom": f"{begin}T00:00:00Z", "dateTo": f"{end}T00:00:00Z"}
+            request = replace(request, query={**(request.query or {}), **window})
         return await self.caller.call(request)
 
 
@@ -117,10 +118,8 @@ class AccountCharts:
         """Return the series of one target with the counts that its live counters do not contain."""
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
-        # A counter without a stored state will begin today.
-        unseen = CountedFamily(b"", self.today)
-        # Counter → the first day that it counts.
-        begun = {info: _first_day(live.get(info.name, unseen)) for info in counters(collector)}
+        # Counter → the first day that it counts: today, if it has no stored state.
+        begun = {info: _first_day(live[info.name]) if info.name in live else self.today for info in counters(collector)}
         days = range(days.start, min(days.stop, max(begun.values())))
         shown = await self._shown(collector, target, days)
         # The labels are those of the live series.
@@ -128,7 +127,7 @@ class AccountCharts:
         own = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past = []
         for (info, labels), counts in shown.items():
-            series = live.get(info.name, unseen).series.get(labels)
+            series = live[info.name].series.get(labels) if info.name in live else None
             kept = {day: _uncounted(series, day, count) for day, count in counts.items() if day < begun[info]}
             if kept:
                 past.append(PastSeries(info, own + labels, kept))
@@ -138,7 +137,8 @@ class AccountCharts:
         """Return the counts that the platform shows of these days, if they are closed."""
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))
         shown: Shown = {}
-        for window in (days[at : at + size] for at in range(0, len(days), size)):
+        for begin in range(0, len(days), size):
+            window = days[begin : begin + size]
             polled = await self._poll(collector, target, window)
             if polled.error is not None:
                 raise polled.error

@@ -68,7 +68,8 @@ def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], s
     Raises:
         OSError: the file cannot be written.
     """
-    written, fresh = 0, output.with_name(output.name + ".part")
+    written = 0
+    fresh = output.with_name(output.name + ".part")
     by_family = groupby(sorted(past, key=lambda one: one.info.name), key=lambda one: one.info)
     try:
         with fresh.open("w", encoding="utf-8", newline="\n") as file:
@@ -87,7 +88,8 @@ def _write_family(
     file: TextIO, info: FamilyInfo, family: Iterable[PastSeries], labels: Mapping[str, str], step: int
 ) -> int:
     """Write the series of a family below its header, and return the number of samples."""
-    written, name = 0, info.name.removesuffix("_total")
+    written = 0
+    name = info.name.removesuffix("_total")
     file.write(f"# HELP {name} {_escaped(info.help)}\n# TYPE {name} counter\n")
     for series in family:
         lines = list(_lines(series, labels, step))

@@ -349,8 +349,8 @@ class TargetCollector(Collector, Generic[P]):
             target = context.registry.named(target)
         values = tuple(label_value(label.value(target, payload)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, payload)
-        days = (self.chart(payload) if self.chart is not None else None) or {}
-        chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:])
+        days = self.chart(payload) if self.chart is not None else None
+        chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
         outcome = Outcome(target, families, counts, chart=chart, is_mismatched=self._is_mismatched(payload))
         return PollResult((outcome,), answer.date)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, finite
-from exporter.collectors.read_only_sql import check_reading
+from exporter.collectors.read_only_sql import ReadOnlyCheck
 from exporter.label_values import label_value
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample
 from exporter.platform.api import sql_over_http
@@ -168,8 +168,7 @@ class QueryCollector(Collector):
 
     def __init__(self, queries: Iterable[DatabaseQuery]) -> None:
         self._queries = {query.target().id: query for query in queries}
-        # The database and the SQL of each query that its database has confirmed to be read-only.
-        self._confirmed: set[tuple[str, str]] = set()
+        self._check = ReadOnlyCheck()
         self.families = (*_SHARED, *(one.query.info for one in self._queries.values()))
 
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
@@ -185,10 +184,8 @@ class QueryCollector(Collector):
         """Execute the query, and convert its rows to samples."""
         one = self._queries[target.id]
         query = one.query
-        statement = one.database, query.sql
         try:
-            if statement not in self._confirmed and await check_reading(context.caller, query.sql):
-                self._confirmed.add(statement)
+            await self._check.require(context.caller, one.database, query.sql)
             answer = await sql_over_http.execute(context.caller, [query.sql], query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None

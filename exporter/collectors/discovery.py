@@ -196,7 +196,7 @@ class _Discovery:
 
 async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
     """Read, once, each script that another shard polls, because service discovery shows its host names."""
-    for script in context.registry.unread_scripts(account) if context.registry.shard.total > 1 else ():
+    for script in context.registry.unread_scripts(account):
         try:
             await scripts.fetch(context, script)
         except NotFound:

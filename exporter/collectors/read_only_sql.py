@@ -30,24 +30,30 @@ def looks_read_only(sql: str) -> bool:
     return is_single(sql) and _READING.match(bare) is not None and _WRITING.search(bare) is None
 
 
-async def check_reading(caller: Caller, sql: str) -> bool:
-    """Check that a statement only reads: ask its database; if that does not say, look at the keywords.
+class ReadOnlyCheck:
+    """Checks that statements only read; remembers those that their database has confirmed."""
 
-    Returns:
-        Whether the database has confirmed that the statement only reads.
+    def __init__(self) -> None:
+        # The database and the SQL of each confirmed statement.
+        self._confirmed: set[tuple[str, str]] = set()
 
-    Raises:
-        StatementError: the statement may write, or is not a single one.
-        PlatformError: there is no usable answer.
-    """
-    if not is_single(sql):
-        raise StatementError("the query must be a single statement")
-    is_confirmed = False
-    try:
-        only_reads = is_confirmed = await sql_over_http.is_readonly(caller, sql)
-    except (Rejected, NotFound, StatementError, BadAnswer):
-        # Only `execute` is documented; a database without `describe` may refuse it with any error.
-        only_reads = looks_read_only(sql)
-    if not only_reads:
-        raise StatementError("the query must only read; it is not executed, because it may write")
-    return is_confirmed
+    async def require(self, caller: Caller, database: str, sql: str) -> None:
+        """Ask a database whether a statement only reads; if it does not say, look at the keywords.
+
+        Raises:
+            StatementError: the statement may write, or is not a single one.
+            PlatformError: there is no usable answer.
+        """
+        if (database, sql) in self._confirmed:
+            return
+        if not is_single(sql):
+            raise StatementError("the query must be a single statement")
+        try:
+            is_confirmed = only_reads = await sql_over_http.is_readonly(caller, sql)
+        except (Rejected, NotFound, StatementError, BadAnswer):
+            # Only `execute` is documented; a database without `describe` may refuse it with any error.
+            is_confirmed, only_reads = False, looks_read_only(sql)
+        if not only_reads:
+            raise StatementError("the query must only read; it is not executed, because it may write")
+        if is_confirmed:
+            self._confirmed.add((database, sql))

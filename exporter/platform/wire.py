@@ -93,12 +93,12 @@ def enum_of(field: str, values: Collection[int]) -> AfterValidator:
     Example: `Annotated[Integer, enum_of("Status", NAMES)]`. The context is the set that the caller passes to pydantic.
     """
 
-    def note(value: int | None, info: ValidationInfo) -> int | None:
+    def report_unknown(value: int | None, info: ValidationInfo) -> int | None:
         if value is not None and value not in values and info.context is not None:
             info.context.add(field)
         return value
 
-    return AfterValidator(note)
+    return AfterValidator(report_unknown)
 
 
 NonNegative = Annotated[Int64, Field(ge=0)] | None
@@ -197,7 +197,8 @@ def _place_of(document: Any, path: Sequence[str | int]) -> _Place:  # noqa: ANN4
 
 def _is_unreadable(value: object, error_type: str) -> bool:
     """Return whether a fault of pydantic is about a number or a date that cannot be read, not about another type."""
-    is_date_error, is_number_error = error_type.startswith(_DATE_ERRORS), error_type.startswith(_NUMBER_ERRORS)
+    is_date_error = error_type.startswith(_DATE_ERRORS)
+    is_number_error = error_type.startswith(_NUMBER_ERRORS)
     if isinstance(value, str):
         return is_date_error or (is_number_error and _LIKE_A_NUMBER.search(value) is not None)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

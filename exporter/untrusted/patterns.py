@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
+_INDENT = 4
 # The first words of an error → what to write instead.
 _INSTEAD = {"look-around": "; match less and remove the rest, for example with exclude in addition to include"}
 
@@ -54,8 +55,9 @@ def _reason(report: str) -> str:
     marks = lines[-2] if len(lines) > 1 else ""
     said = lines[-1].strip().removeprefix("SchemaError: ").removeprefix("error: ").rstrip(".")
     # The report indents the pattern, and marks the place below it.
-    place = f" at character {marks.index('^') - 3}" if "^" in marks else ""
-    return said[:1].lower() + said[1:] + place + _INSTEAD.get(said.partition(",")[0], "")
+    place = f" at character {marks.index('^') - _INDENT + 1}" if "^" in marks else ""
+    first_words, _, _ = said.partition(",")
+    return said[:1].lower() + said[1:] + place + _INSTEAD.get(first_words, "")
 
 
 def _without_surrogates(text: str) -> str:

@@ -56,13 +56,14 @@ def parse_path(text: str) -> Path:
     Raises:
         ValueError: it leads to another address, or has an unknown placeholder.
     """
-    if "://" in text.partition("?")[0] or text.startswith("//"):
+    place, _, _ = text.partition("?")
+    if "://" in place or text.startswith("//"):
         raise ValueError("names a host; expected a path on the account's base_url, such as /pullzone/{id}")
     if not text.startswith("/"):
         raise ValueError("does not start with '/'; expected a path such as /pullzone/{id}")
     if len(text) > LONGEST_PATH or _NOT_IN_A_PATH.search(text):
         raise ValueError("contains blanks, '\\', '#' or control characters, or is too long")
-    if any(unquote(segment) in _DOTS for segment in text.partition("?")[0].split("/")):
+    if any(unquote(segment) in _DOTS for segment in place.split("/")):
         raise ValueError("contains '.' or '..', which leads to another path")
     left = _PLACEHOLDER.sub("", text)
     if "{" in left or "}" in left:

@@ -25,16 +25,18 @@ _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
     """Return a configured metric in the form that built-in collectors use; `path` is that of its endpoint."""
+    text = declared.help or f"Read from GET {path.text}, polled."
     source = declared.days or declared.month
+    if source is None:
+        return Metric(declared.name, text, lambda document: _value(declared, document.value), labels=declared.labels)
     period = "days" if declared.days else "month"
-    expression = source.canonical() if source else ""
+    counted_by = (path.canonical(), period, source.canonical(), declared.label or "", repr(float(declared.scale)))
     return Metric(
         declared.name,
-        declared.help or f"Read from GET {path.text}, polled.",
-        value=None if source else lambda document: _value(declared, document.value),
-        counted=(lambda document: _counted(declared, source, document.value)) if source else None,
+        text,
+        counted=lambda document: _counted(declared, source, document.value),
         labels=declared.labels,
-        declared=declaration((path.canonical(), period, expression, declared.label or "", repr(float(declared.scale)))),
+        declared=declaration(counted_by),
     )
 
 
@@ -85,7 +87,8 @@ def _labelled(
 
 def _is_missing(found: object, part: Expression | None, document: object) -> bool:
     """Return whether a result is None because its field is missing; a null of the answer is not missing."""
-    return found is None and not (part is not None and part.is_null(document))
+    is_null = part is not None and part.is_null(document)
+    return found is None and not is_null
 
 
 def _pairs(found: object) -> Mapping[str, object]:

@@ -182,6 +182,7 @@ class Client:
                 raise failure
         moment = self.platform_time.now() if date is None else self.platform_time.read(date)
         if not response.is_success:
+            # The status says that there is none, which is not a failure of this operation.
             return Answer(cast("T", None), moment, body, seconds)
         try:
             value = await self._payload(operation, body, status)

@@ -27,6 +27,8 @@ LONGEST_WAIT = 3600.0
 _MOST_DIGITS = 310
 _PARTIAL = 206
 _LOWEST_FAILURE = 400
+# The number of wrong fields that an error's message lists.
+_MOST_LISTED = 20
 
 
 async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
@@ -138,27 +140,34 @@ def failure_in(raw: bytes) -> Failure:
         error = body.get("errorResponse")
     error = error if isinstance(error, dict) else {}
     fields = {**body, **error}
-    key = _string(fields, "errorKey") or _string(fields, "ErrorKey")
     status = fields.get("statusCode")
     if not isinstance(status, int) or status < _LOWEST_FAILURE:
         status = 0
+    is_only_status = status > 0 and body.get("data") is None
+    is_reported = is_only_status or _says_failed(fields, has_error_object=bool(error))
+    return Failure(_message_of(fields), _key_of(fields), status, is_reported)
+
+
+def _key_of(fields: Mapping[str, Any]) -> str:
+    return _string(fields, "errorKey") or _string(fields, "ErrorKey")
+
+
+def _says_failed(fields: Mapping[str, Any], *, has_error_object: bool) -> bool:
+    """Return whether the fields of a body, with those of its error object, say that the operation failed."""
     success = fields.get("success")
-    if status and body.get("data") is None:
-        is_reported = True
-    elif success is True:
-        is_reported = False
-    else:
-        # The error object of a good answer has default values: `success` is false, there is no key and no message.
-        has_message = bool(fields.get("message") or fields.get("Message"))
-        is_reported = bool(key) or (has_message and (bool(error) or success is False))
-    return Failure(_message_of(fields), key, status, is_reported)
+    if success is True:
+        return False
+    # The error object of a good answer has default values: `success` is false, there is no key and no message.
+    has_message = bool(fields.get("message") or fields.get("Message"))
+    return bool(_key_of(fields)) or (has_message and (has_error_object or success is False))
 
 
 def _message_of(body: Mapping[str, Any]) -> str:
     """Return the texts of an error body in one line, with the wrong fields that it lists."""
     parts = [_string(body, name) for name in ("message", "Message", "title", "detail", "error")]
     listed = body.get("errors")
-    for item in listed[:20] if isinstance(listed, list) else []:
+    faults = listed[:_MOST_LISTED] if isinstance(listed, list) else []
+    for item in faults:
         field, message = _string(item, "field"), _string(item, "message")
         if field and message not in parts:
             parts.append(f"{field}: {message}")
@@ -182,12 +191,9 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> Platform
     """Return the error for an HTTP status that is a failure, with the message in the body."""
     failure = failure_in(raw)
     said = f": {failure.message}" if failure.message else ""
-    return _class_by_key(class_for_status(status), failure.key)(
-        f"the platform answered {status}{said}",
-        status=status,
-        error_key=failure.key,
-        retry_after=retry_after,
-    )
+    kind = _class_by_key(class_for_status(status), failure.key)
+    message = f"the platform answered {status}{said}"
+    return kind(message, status=status, error_key=failure.key, retry_after=retry_after)
 
 
 def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[str]) -> T:
@@ -273,11 +279,12 @@ def _parse_error(error: ValidationError, raw: bytes, status: int) -> PlatformErr
 def _reported_error(failure: Failure, status: int) -> PlatformError:
     """Return the error for a failure that the body reports although the HTTP status is a success."""
     said = failure.message or failure.key or (f"status {failure.status}" if failure.status else "without a message")
-    words = f"the platform answered {status} with a failure: {said}"
     # The status in the body is used like an HTTP status if callers act on it, or if the body contains nothing else. A
     # 404 is not: as an HTTP status it means that the target no longer exists, in a body it does not.
     is_status_alone = not failure.key and not failure.message and failure.status not in (0, 404)
     kind: type[PlatformError] = errors.EnvelopeError
     if failure.status in (401, 403, 429, 503) or is_status_alone:
         kind = class_for_status(failure.status)
-    return _class_by_key(kind, failure.key)(words, status=failure.status or status, error_key=failure.key)
+    kind = _class_by_key(kind, failure.key)
+    message = f"the platform answered {status} with a failure: {said}"
+    return kind(message, status=failure.status or status, error_key=failure.key)
