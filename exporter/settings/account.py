@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from exporter.collectors.database import SqlQuery
 from exporter.settings.targets import Labels, TargetLabelsSettings
 from exporter.targets.target import DATABASE_PREFIX
-from exporter.untrusted.regular_file import read_text, unreadable
+from exporter.untrusted.regular_file import read_text
 from exporter.validation.secrets import Secret, SecretFile, one_of
 from exporter.validation.section import Conflict, Section, duplicates
 from exporter.validation.types import (
@@ -28,12 +28,8 @@ _EXAMPLE = "libsql://abc.lite.example.net"
 def _read_ids(value: object) -> tuple[int, ...]:
     """Read a file with one id in each line; blank lines and the rest of a line after `#` are ignored."""
     path = parse_path(value)
-    try:
-        lines = read_text(path).split("\n")
-    except OSError as error:
-        raise ValueError(f"{path} {unreadable(error)}") from None
     ids: dict[int, None] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         text = line.partition("#")[0].strip()
         if text.isascii() and text.isdigit() and 1 <= int(text[:20]) <= LARGEST_ID:
             ids[int(text)] = None

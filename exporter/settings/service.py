@@ -36,7 +36,6 @@ _NO_POSTGRESQL = (
     "is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database, with the "
     "password percent-encoded (% as %25, @ as %40, / as %2F, ? as %3F, # as %23)"
 )
-_ORDINAL = re.compile(r"[0-9]{1,6}\Z")
 
 
 class CollectorSettings(Section):
@@ -199,7 +198,7 @@ class ShardSettings(Section):
         """
         index, shown = self.index, f"found {self.index}"
         if index == "auto":
-            found = _ORDINAL.search(host_name.partition(".")[0])
+            found = re.search(r"[0-9]{1,6}\Z", host_name.partition(".")[0])
             if found is None:
                 raise ValueError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
             index = int(found.group())

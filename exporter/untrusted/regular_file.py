@@ -1,6 +1,5 @@
 """Reads regular files, and refuses others: opening or reading a pipe or a device may never end."""
 
-import errno
 import os
 import stat
 from pathlib import Path
@@ -14,37 +13,42 @@ _KINDS = (
 )
 
 
-class NotRegularFileError(OSError):
-    """The path is not a regular file, or its content is not UTF-8 where text is needed; `strerror` says which."""
+class UnreadableError(ValueError):
+    """A file cannot be read; the message names it, and `reason` is the rest of the message."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"{path} {reason}")
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the content of a regular file; raises OSError, for another kind of file NotRegularFileError."""
+    """Return the content of a regular file; raises UnreadableError, also for another kind of file."""
     try:
         _require_regular(path, path.stat())
-    except ValueError:
-        raise OSError(errno.EINVAL, "no file can have this name") from None
-    # The file may have been replaced since the check. So open it without blocking, and check it again.
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
-        _require_regular(path, os.fstat(file.fileno()))
-        return file.read()
+        # The file may have been replaced since the check. So open it without blocking, and check it again.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
+            _require_regular(path, os.fstat(file.fileno()))
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise UnreadableError(path, _reason(error)) from None
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a file of UTF-8 text, without a byte order mark; raises OSError, also for other content."""
+    """Return the content of a file of UTF-8 text, without a byte order mark; raises UnreadableError."""
     raw = read_regular(path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise NotRegularFileError(0, f"is not UTF-8 text on line {line}", str(path)) from None
+        raise UnreadableError(path, f"is not UTF-8 text on line {line}") from None
 
 
-def unreadable(error: OSError) -> str:
-    """Say why a file cannot be read."""
+def _reason(error: OSError | ValueError) -> str:
     match error:
-        case NotRegularFileError():
-            return str(error.strerror)
+        case UnreadableError():
+            return error.reason
+        case ValueError():
+            return "cannot be read: no file can have this name"
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"
         case IsADirectoryError():
@@ -56,8 +60,8 @@ def unreadable(error: OSError) -> str:
 
 
 def _require_regular(path: Path, status: os.stat_result) -> None:
-    """Raise NotRegularFileError if the status of a file says that it is a directory, a pipe or a device."""
+    """Raise UnreadableError if the status of a file says that it is a directory, a pipe or a device."""
     if stat.S_ISREG(status.st_mode):
         return
     reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is not a regular file")
-    raise NotRegularFileError(0, reason, str(path))
+    raise UnreadableError(path, reason)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, SecretStr
 
-from exporter.untrusted.regular_file import read_text, unreadable
+from exporter.untrusted.regular_file import UnreadableError, read_text
 from exporter.validation.section import Conflict, Section, broken
 
 # Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
@@ -23,8 +23,8 @@ def read_secret(path: Path) -> SecretStr:
     """Read the secret from a file; raises SecretError if it cannot be used."""
     try:
         return _usable(SecretStr(read_text(path)))
-    except OSError as error:
-        raise SecretError(f"{path} {unreadable(error)}") from None
+    except UnreadableError as error:
+        raise SecretError(str(error)) from None
     except SecretError as error:
         raise SecretError(f"{path} {error}") from None
 

@@ -110,13 +110,9 @@ def validated(
     further: Iterable[ConfigurationFault] = (),
     removed: Mapping[str, str] = {},
 ) -> T:
-    """Validate the data of a file, and return the result; raises ConfigurationError with every fault.
+    """Return what `make` makes of a file's data; raises ConfigurationError with every fault of the data and `further`.
 
-    Args:
-        file: the file.
-        make: validates its data.
-        further: other faults, which are reported with those of the data.
-        removed: the keys that were removed, as a path without the places in lists → what to use in their place.
+    `removed` are the keys that were removed, as a path without the places in lists → what to use in their place.
     """
     faults = list(further)
     try:

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from exporter.untrusted.regular_file import read_text, unreadable
+from exporter.untrusted.regular_file import UnreadableError, read_text
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault, KeyPath, Place, written
 
 # Mappings of mappings, lists, texts and None.
@@ -68,8 +68,8 @@ def read_marked(path: Path) -> MarkedFile:
     """Read a YAML file that contains one mapping, or nothing; raises ConfigurationError if it is no such file."""
     try:
         return parse_marked(read_text(path), str(path))
-    except OSError as error:
-        raise ConfigurationError([ConfigurationFault(unreadable(error), place=Place(str(path)))]) from None
+    except UnreadableError as error:
+        raise ConfigurationError([ConfigurationFault(error.reason, place=Place(str(path)))]) from None
 
 
 def parse_marked(text: str, source: str) -> MarkedFile:

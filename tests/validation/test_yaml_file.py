@@ -1,12 +1,9 @@
-import errno
 import json
-import os
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.untrusted.regular_file import unreadable
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.yaml_file import parse_marked
 
@@ -53,19 +50,6 @@ def test_what_is_written_is_data(text: str, data: dict[str, object]) -> None:
 @given(st.text(max_size=60))
 def test_any_text_is_data_or_one_fault(text: str) -> None:
     assert len(refusal(text)) <= 1
-
-
-UNREADABLE = {
-    **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), "does not exist"),
-    errno.EISDIR: "is a directory, expected a file",
-    errno.EACCES: "cannot be read: permission denied",
-    errno.EIO: "cannot be read: input/output error",
-    errno.ENAMETOOLONG: "cannot be read: file name too long",
-}
-
-
-def test_why_a_file_cannot_be_read_is_said_in_our_words() -> None:
-    assert {number: unreadable(OSError(number, os.strerror(number))) for number in UNREADABLE} == UNREADABLE
 
 
 NO_CHARACTER = "contains a number after \\U that is no character of Unicode"

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from pydantic import SecretStr
 
 from exporter.log import logger
-from exporter.untrusted.regular_file import read_regular, unreadable
+from exporter.untrusted.regular_file import UnreadableError, read_regular
 from exporter.validation.section import Conflict, Section
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -95,8 +95,8 @@ def _read_pem(settings: TlsSettings, key: str) -> Pem:
         return Pem(key, None if text is None else text.get_secret_value())
     try:
         return Pem(f"{key}_file", read_regular(file).decode("ascii", "replace"))
-    except OSError as error:
-        raise TlsFileError(f"{key}_file", f"{file} {unreadable(error)}") from None
+    except UnreadableError as error:
+        raise TlsFileError(f"{key}_file", str(error)) from None
 
 
 def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
