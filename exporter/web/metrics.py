@@ -14,7 +14,7 @@ from exporter.exposition.segments import SEGMENT_BYTES
 from exporter.http_server.protocol import ReadyAnswer
 from exporter.web.headers import ALWAYS, MOST_REMEMBERED, accepted, with_headers
 from exporter.web.parts import Parts
-from exporter.web.targets import not_polled
+from exporter.web.targets import all_targets
 
 READING = ("GET", "HEAD")
 PARAMETERS = ("name[]", "collect[]", "target")
@@ -85,7 +85,8 @@ class MetricsEndpoint:
         for unknown in sorted(collectors - known):
             words = f"no collector is named {unknown[:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
             return PlainTextResponse(words, status_code=400)
-        for unknown in not_polled(self.parts, targets):
+        polled = {one.target.key.label for one in all_targets(self.parts)} if targets else set[str]()
+        for unknown in sorted(targets - polled):
             words = f"{unknown[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
             return PlainTextResponse(words, status_code=404)
         return Filter(names, collectors, targets)

@@ -12,7 +12,6 @@ from exporter.web.parts import Parts, Process
 from exporter.web.targets import all_targets, count_states
 from exporter.web.url_fields import Json
 
-SLOWEST_TICK = 30.0
 # Work that is repeated has stalled if no round has ended for this many times the time between two, or for this long.
 STALLED_ROUNDS = 3
 SHORTEST_STALL = 30.0
@@ -71,7 +70,7 @@ def _ailment(parts: Parts, process: Process) -> str:
     """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
     now = parts.clocks.monotonic()
     works = {
-        "the scheduler": now - parts.schedule.last_tick < SLOWEST_TICK,
+        "the scheduler": now - parts.schedule.last_tick < SHORTEST_STALL,
         "the ledger": parts.ledger.is_alive(),
         "the exposition": parts.renderer.is_alive(),
     }

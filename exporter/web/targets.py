@@ -35,11 +35,6 @@ def all_targets(parts: Parts) -> Iterator[Status]:
                 yield Status(target, name, success=store.remembered(name, target))
 
 
-def not_polled(parts: Parts, labels: Collection[str]) -> list[str]:
-    """Return the labels, such as `dns_zone/102`, of which no target is polled, in order."""
-    return sorted(set(labels) - {one.target.key.label for one in all_targets(parts)}) if labels else []
-
-
 def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Json:
     """Return the targets that a URL's query asks for, failing ones first, then by account, kind and id.
 
