@@ -180,7 +180,8 @@ class AccountCharts:
 def _first_day(live: CountedFamily) -> int:
     """Return the ordinal of the first day that a live counter counts."""
     # `live.day` alone is not enough: it becomes a later day when a series of the family is dropped.
-    return min((live.day, *(series.first_day for series in live.series.values() if isinstance(series, DaySeries))))
+    first_days = [series.first_day for series in live.series.values() if isinstance(series, DaySeries)]
+    return min([live.day, *first_days])
 
 
 def _uncounted(series: Series | None, day: int, count: float) -> float:

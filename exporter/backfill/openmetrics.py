@@ -108,7 +108,8 @@ def _lines(series: PastSeries, labels: Mapping[str, str], step: int) -> Iterator
 def _named(series: PastSeries, labels: Mapping[str, str]) -> str:
     """Return the name of a series with its labels, the additional ones first."""
     pairs = (*labels.items(), *zip(series.info.labels, series.values, strict=True))
-    return series.info.name + "{" + ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs) + "}"
+    written = ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs)
+    return f"{series.info.name}{{{written}}}"
 
 
 def _escaped(text: str) -> str:

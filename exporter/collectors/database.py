@@ -64,7 +64,7 @@ DURATION = FamilyInfo(
     _QUERY_LABELS,
 )
 ROWS = FamilyInfo(
-    "edge_database_query_rows", "Rows that a configured query returned, polled.", Kind.GAUGE, "", _QUERY_LABELS
+    "edge_database_query_rows", "Rows that a configured query returned, polled.", Kind.GAUGE, labels=_QUERY_LABELS
 )
 INTERVAL = FamilyInfo(
     "edge_database_query_interval_seconds",
@@ -128,7 +128,7 @@ class SqlQuery(Section):
     def info(self) -> FamilyInfo:
         """The family that the query yields."""
         words = self.help or f"Column {self.value} of the configured query {self.name}, polled."
-        return FamilyInfo(f"{QUERY_PREFIX}{self.name}", words, Kind.GAUGE, "", ("database", *self.labels))
+        return FamilyInfo(f"{QUERY_PREFIX}{self.name}", words, Kind.GAUGE, labels=("database", *self.labels))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import islice
 
 from exporter.collectors.collector import Context, TargetCollector, identity
 from exporter.metric import DayBuckets, LastChange, Metric
@@ -67,10 +66,12 @@ class ZoneTraffic:
 
 
 def _newest_count(days: Days | None) -> float | None:
+    """Return the count of the newest day; None without days."""
     return days[max(days)] if days else None
 
 
 def _newest_start(days: Days | None) -> float | None:
+    """Return the unix seconds at which the newest day begins; None without days."""
     return datetime.fromordinal(max(days)).replace(tzinfo=UTC).timestamp() if days else None
 
 
@@ -102,8 +103,13 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
 
 def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
     """Return the newest days with queries, oldest first, each with its count."""
-    newest_first = ((day, days[day]) for day in sorted(days, reverse=True) if days[day])
-    return tuple(islice(newest_first, _COMPARED_DAYS))[::-1]
+    newest_first: list[tuple[int, float]] = []
+    for day in sorted(days, reverse=True):
+        if days[day]:
+            newest_first.append((day, days[day]))
+        if len(newest_first) == _COMPARED_DAYS:
+            break
+    return tuple(reversed(newest_first))
 
 
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:
