@@ -40,8 +40,8 @@ LONGEST: Final = tuple(
     )
 )
 
-# The suite tries few examples of each property, and other ones each time; `make fuzz` has its own profile of many.
-# On a busy machine nothing about speed may fail.
+# The suite tries few examples of each property, and new ones in each run; `make fuzz` has a profile with many examples.
+# Hypothesis' checks of speed are off, because they would fail on a busy machine.
 SPEED = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 settings.register_profile("suite", max_examples=20, deadline=None, suppress_health_check=SPEED)
 settings.load_profile("suite")
@@ -53,7 +53,7 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
     print_blob=True,
 )
-# The five seconds that a client waits by default for a connection or an answer may be too short there, too.
+# On a busy machine, httpx's default time limit of five seconds may also be too short.
 for phase in ("connect", "read", "write", "pool"):
     setattr(signature(httpx.Client).parameters["timeout"].default, phase, PATIENCE)
 
@@ -66,7 +66,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect the tests without garbage collections; later ones are rarer than usual, and leave the test items out."""
+    """Collect the tests without garbage collection; later, collect garbage less often, and never the test items."""
     gc.disable()
     try:
         return (yield)
@@ -77,7 +77,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Start with the longest files, each together with one of the others, so that no core is idle at the end."""
+    """Start with the longest files, in turn with other files, so that no core is idle at the end."""
     if hasattr(config, "workerinput"):
         others = [path for path in dict.fromkeys(item.path for item in items) if path not in LONGEST]
         order = {path: place for place, path in enumerate(chain.from_iterable(zip_longest(LONGEST, others)))}
@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test before its fixtures and its data are made, if a part that its marker names is missing."""
+    """Skip a test, before its fixtures are made, if a program that its marker names is missing."""
     for marker in item.iter_markers("real"):
         for part in marker.args:
             find(part)
@@ -110,6 +110,6 @@ def certificates_are_read_once() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def logs_as_they_were() -> Iterator[None]:
-    """Reset the logs' configuration, which belongs to the process: one test's level would hide another's lines."""
+    """Reset the log configuration after each test; otherwise one test's log level would hide another test's lines."""
     yield
     structlog.reset_defaults()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Unpacks programs of newer Debian releases for the tests: Prometheus 2.53 and 3, VictoriaMetrics, and a kubectl that
 # knows today's kustomizations.
-# Needs apt-get and Debian's archive keys, but not root: nothing is installed. The programs stand in folders below
-# ${XDG_CACHE_HOME:-~/.cache}/edge-exporter/parts afterwards; what is there already is kept. To update, remove the folder.
+# Needs apt-get and Debian's archive keys, but not root, because nothing is installed. The programs are put into folders below
+# ${XDG_CACHE_HOME:-~/.cache}/edge-exporter/parts; existing folders are kept. To update a program, remove its folder.
 set -euo pipefail
 parts=${XDG_CACHE_HOME:-$HOME/.cache}/edge-exporter/parts
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -12,15 +12,15 @@ flock 9
 work=$(mktemp -d -p "$parts")
 trap 'rm -rf "$work"' EXIT
 
-# The archive that this machine uses; Debian's own where apt knows none.
+# The archive that this machine uses; Debian's own if apt names none.
 archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | awk '/\/debian\/?$/ {print; exit}')
 
-apt() { # apt COMMAND…: with nothing but the packages of $release
+apt() { # apt COMMAND…: runs apt-get with only the packages of $release
 	apt-get -qq -o Dir::State::Lists="$work/lists" -o Dir::State::Status=/dev/null -o Dir::Cache="$work/cache" \
 		-o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Acquire::Languages=none -o APT::Sandbox::User=root "$@"
 }
 
-unpack() { # unpack FOLDER PROGRAM…: the packages are named like the programs in them
+unpack() { # unpack FOLDER PROGRAM…: unpacks the package of each program, which has the program's name
 	local folder=$parts/$1
 	shift
 	if [ -d "$folder" ]; then return; fi

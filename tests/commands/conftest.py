@@ -62,7 +62,7 @@ class UnusedAddress:
 
 @pytest.fixture
 def unused_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[UnusedAddress]:
-    """Yield an address; connecting to it has no limit of its own, as it may take long on a busy machine."""
+    """Yield an address; connecting has no separate time limit, because it can be slow on a busy machine."""
     monkeypatch.setattr("exporter.wiring.clients.CONNECT_SHARE", 600.0)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield UnusedAddress(listener)

@@ -19,7 +19,7 @@ async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
 
 @pytest.fixture
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
-    """Yield the SQLite connections from now on; a test sets PRAGMAs for one connection."""
+    """Return a list that gets each new SQLite connection, so that a test can set PRAGMAs of one."""
     made: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 

@@ -7,7 +7,7 @@ import pytest
 from tests.demo.running_demo import Demo, demo_running, prometheus_beside
 from tests.real_parts import Prometheus
 
-# In the test's copy of the rules each is evaluated every second, and fires at once instead of after a while.
+# In the test's copy of the rules, each rule is evaluated every second, and its alert fires at once.
 AT_ONCE = (("interval: 1m\n", "interval: 1s\n"), ("interval: 2m\n", "interval: 1s\n"), ("        for: ", "        # "))
 
 

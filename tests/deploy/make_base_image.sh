@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes, from Debian's packages, an image under the name of the Dockerfile's base, for a machine that reaches a Debian
-# mirror and no registry. Needs mmdebstrap and podman; takes the authorities that this machine trusts, and its pip.conf.
+# Makes an image with the name of the Dockerfile's base from Debian's packages, for a machine without access to a registry.
+# Needs mmdebstrap and podman. The image gets this machine's trusted certificate authorities and its pip.conf.
 set -eu
 name=$(sed -n 's/^ARG PYTHON_IMAGE=//p' "$(dirname "$0")/../../Dockerfile")
 folder=$(mktemp -d)

@@ -1,4 +1,4 @@
-"""What counters may have counted: the bounds that the answers on the disk give, and what scrapes have seen."""
+"""Compares the counters in scrapes with the bounds that follow from the saved answers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ Counter = tuple[str, str, str]
 
 
 def _run(kind: str, answers: Sequence[Answer]) -> float:
-    """Return what the rules make of answers of one address."""
+    """Return the value that a counter must have after answers of one address."""
     own = [(datetime.fromtimestamp(int(one.at), UTC), one) for one in answers]
     if not own:
         return 0.0
@@ -28,7 +28,7 @@ def _run(kind: str, answers: Sequence[Answer]) -> float:
         return days_counter([Days(now, one.truth) for now, one in own])
     if kind == "script":
         return float(month_counter([Month(now, one.truth, one.wall) for now, one in own]))
-    # Of each action the days count by themselves, and the oldest day of the window is that of all.
+    # The days of each action are counted separately; the oldest day of the window is that of all actions.
     total, first, seen = 0, own[0], dict[tuple[str, int], list[int]]()
     for now, one in own:
         window = Days(now, {day: 0 for days in one.truth.values() for day in days})
@@ -42,7 +42,7 @@ def _run(kind: str, answers: Sequence[Answer]) -> float:
 
 
 def _runs(answers: Iterable[Answer]) -> list[list[Answer]]:
-    """Divide answers where their address changes, where a counter begins anew."""
+    """Divide answers where their address changes: there a counter starts again."""
     return [list(run) for _, run in groupby(answers, key=lambda answer: answer.host)]
 
 
@@ -62,7 +62,7 @@ class Books:
     _resets: dict[Counter, tuple[int, float]] = field(default_factory=dict)
 
     def wrote(self, life: int, rows: Changes, is_acknowledged: bool) -> None:  # noqa: FBT001
-        """Note which answers the disk contains: a row has the wall clock of its last answer, and all before it."""
+        """Note which answers the disk contains: the one at the wall time in its row, and all earlier ones."""
         for key, row in rows.items():
             counter = (key.target.account, key.target.kind, key.target.id)
             own = [one for one in self.answers.get(counter, ()) if one.life == life]
@@ -96,14 +96,14 @@ class Books:
         """Return the least and the most that a counter may have increased since the beginning."""
         answers, kind = self.answers[counter], counter[1]
         most = sum(_run(kind, run) for run in _runs(one for one in answers if one.counted))
-        # An answer that was lost may have begun the counter anew. What no scrape has met before that is not promised.
+        # A lost answer may have started the counter again. Counts that no scrape saw before that are not guaranteed.
         runs = _runs(answers)
         resets, before = self._resets.get(counter, (0, 0.0))
         least = before + _run(kind, [one for one in runs[-1] if one.counted == SURELY])
         return (least if resets >= len(runs) - 1 else 0.0), most
 
     def check(self, complete: Collection[Counter] = ()) -> None:
-        """Compare every counter; of those that are `complete`, nothing may be missing."""
+        """Compare every counter with its bounds; those in `complete` must have counted everything."""
         for counter in self.answers:
             (least, most), found = self.bounds(counter), self.increases.get(counter, 0.0)
             assert found <= most + 1e-6, f"{counter} counted {found}, and the disk has at most {most}"

@@ -1,4 +1,4 @@
-"""The machine of a simulated daemon: its disk, its processes, and what they serve."""
+"""The machine of a simulated daemon: its disk, its processes, and their answers."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -27,7 +27,7 @@ T = TypeVar("T")
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
 OF_TARGETS = ("edge_dns_", "edge_script_", "edge_shield_", "edge_target_up")
 
-# What a daemon does several times a second, it does less often here: a simulated hour has little else to do.
+# The daemon's frequent tasks run less often here; otherwise a simulated hour would contain little else.
 RARER: Mapping[str, float] = {
     "exporter.polling.poll.TICK_SECONDS": 20.0,
     "exporter.polling.schedule.TICK_SECONDS": 20.0,
@@ -44,7 +44,7 @@ RARER: Mapping[str, float] = {
 
 @dataclass(eq=False)
 class Disk:
-    """The state file, which outlives processes, and what is done to writes.
+    """The state file, which outlives processes, and the faults of its writes.
 
     Attributes:
         mode: `good`, `fails` (nothing is written), or `unsure` (written, but an error is reported).
@@ -77,19 +77,19 @@ class Disk:
         return storage
 
     def close(self) -> None:
-        """Close what a process has left open, as the system does."""
+        """Close the files that a process left open, as the operating system does."""
         for storage in self.open:
             storage._close()  # noqa: SLF001 - no loop runs any more
 
 
 @dataclass(eq=False)
 class SimulatedMachine:
-    """Starts, stops and kills daemons, and asks them.
+    """Starts, stops and kills daemons, and sends them requests.
 
     Attributes:
         load: returns the settings that the configuration file has now.
         executors: kind of call → its executor.
-        faults: the exceptions that nobody caught.
+        faults: the exceptions that were not caught.
     """
 
     clock: VirtualClock
@@ -102,7 +102,7 @@ class SimulatedMachine:
     app: ASGIApp = field(init=False)
     executors: dict[str, InlineExecutor] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
-    # Of all lives: what an abandoned task has is freed at the end, and not in another life.
+    # The loops of all processes, so that their abandoned tasks are freed at the end, not while another process runs.
     _loops: list[VirtualLoop] = field(default_factory=list)
 
     def begin(self) -> None:
@@ -134,14 +134,14 @@ class SimulatedMachine:
         return self.loop.run_until_complete(work)
 
     def end(self) -> list[str]:
-        """Stop the daemon; return what it left behind."""
+        """Stop the daemon; return the tasks that it left, and the exceptions that were not caught."""
         self.run(self.daemon.stop())
         self.run(asyncio.sleep(0))
         self.disk.close()
         return [*map(repr, asyncio.all_tasks(self.loop)), *self.faults]
 
     def bury(self) -> None:
-        """End what is left of all processes, after the last check."""
+        """Cancel the remaining tasks of all processes, after the last check."""
         for loop in self._loops:
             # The end of a poll begins another one.
             while tasks := asyncio.all_tasks(loop):
@@ -152,12 +152,12 @@ class SimulatedMachine:
         self.disk.close()
 
     def ask(self, path: str, method: str = "GET") -> Coroutine[Any, Any, httpx.Response]:
-        """Ask the daemon's application, within its event loop."""
+        """Send a request to the daemon's application."""
         client = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://127.0.0.1:9877")
         return client.request(method, path, timeout=3600)
 
     def text(self, path: str, method: str = "GET") -> str:
-        """Return what an endpoint answers."""
+        """Return the answer of an endpoint as text."""
         return self.run(self.ask(path, method)).text
 
 

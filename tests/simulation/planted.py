@@ -1,4 +1,4 @@
-"""Faults that are planted into the daemon, each one function in place of another: the simulation must find each."""
+"""Faults that are planted into the daemon: each replaces a function, and the simulation must find it."""
 
 import asyncio
 import itertools
@@ -84,7 +84,7 @@ def _every_third(publish: Any) -> Any:
     return lambda *args, **named: publish(*args, **named) if next(numbers) % 3 else None
 
 
-# What it does → the function, and what is put in its place.
+# The effect of the fault → the function, and what replaces it.
 PLANTS: Mapping[str, tuple[str, Plant]] = {
     "lose every second commit": ("counters.state_file:FileStorage._commit", _every_second),
     "publish before the commit": ("counters.ledger:Ledger._next_attempt", _at_once),

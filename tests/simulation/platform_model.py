@@ -47,7 +47,7 @@ SECONDS = {"": 0.05, "late": 11.0, "stalled": 1e6}
 
 @dataclass(eq=False)
 class Resource:
-    """A zone or a script, with its queries or requests a second; `extra` has what was added by day, or by month."""
+    """A zone or a script, with its queries or requests a second; `extra` has additions by day or by month."""
 
     name: str
     rate: float
@@ -77,7 +77,7 @@ class Answer:
 
 @dataclass(eq=False)
 class Platform(httpx.AsyncBaseTransport):
-    """Answers the calls of an account over no network, from the true numbers of each moment.
+    """Answers the calls of an account without a network, from the true numbers of each moment.
 
     Attributes:
         breaches: rate limit → action → day → breaches.
@@ -86,7 +86,7 @@ class Platform(httpx.AsyncBaseTransport):
         shown: (account, kind, id) → the good answers that its client has received.
         asked: the true time of each call.
         short: how many resources searches leave out, while their total counts them.
-        is_empty: whether searches find nothing, and say so.
+        is_empty: whether searches return an empty list, with a total of 0.
         hidden: the days that charts of zones leave out.
         misdated: how many of the next answers are dated years ahead.
     """
@@ -136,7 +136,7 @@ class Platform(httpx.AsyncBaseTransport):
         return httpx.Response(status, headers=headers, stream=httpx.ByteStream(body))
 
     def _answer(self, path: str, query: dict[str, list[str]]) -> tuple[Reply, tuple[tuple[str, str], Any] | None]:
-        """Return the answer to a call and, if it counts something, what."""
+        """Return the answer to a call and, if a counter uses it, its kind and id, and the true numbers."""
         match path.strip("/").split("/"):
             case ["search"]:
                 return self._search(int(query["from"][0]), int(query["size"][0])), None

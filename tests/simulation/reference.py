@@ -43,7 +43,7 @@ def days_counter(polls: Sequence[Days]) -> int:
                 seen.setdefault(day, []).append(count)
     total = 0
     for day, counts in seen.items():
-        # A chart may hold days after the believed one: at the first sight nothing of them is counted either.
+        # A chart may contain days after the believed one; their counts at the first sight are not counted either.
         baseline = counts[0] if day < first_day else polls[0].shown.get(day, 0)
         total += max(counts) - baseline
     return total

@@ -1,8 +1,8 @@
-"""A year in a minute: the whole daemon on virtual time, while everything around it goes wrong.
+"""A year in a minute: the whole daemon on virtual time, with faults of everything around it.
 
-After each step the increase of each counter, as Prometheus would compute it, is within what the disk has of the
-platform's answers; nothing is served beyond its deadline or of a former configuration; no call is above the budget.
-When all is well again for two hours, nothing is missing, every target is polled, and nothing is left behind.
+After each step, the increase of each counter, as Prometheus computes it, is within the bounds of the saved answers. No
+value is served after its deadline or from a former configuration, and no call is above the budget. After two hours
+without faults, nothing is missing, and every target is polled. At the end, no task is left.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ BEGIN = datetime(2026, 2, 26, 9, 30, tzinfo=UTC)
 INTERVAL = 1800.0
 RATE = 5.0
 SLACK = 20.0
-# What has expired goes with the next generation.
+# Expired series end with the next generation.
 GENERATION = RARER["exporter.exposition.renderer.LONGEST_GAP"]
 POLLED = ("dns_statistics", "scripts", "shield_rate_limits", "discovery")
 FAMILIES = {family for family, _ in COUNTERS.values()}
@@ -52,7 +52,7 @@ ACCOUNTS: tuple[dict[str, Any], ...] = (
     {"api_key": "a-wrong-key"},
     {"budget": {"requests_per_second": 1.0, "max_in_flight": 1}},
 )
-# Every family of a collector, which is not polled then, and one of them.
+# All families of a collector, which is then not polled; or one of its families.
 DENIED = ("edge_script_.*", "edge_script_requests_total")
 ZONES = st.sampled_from([101, 102, 103])
 AMOUNTS = st.sampled_from([1, 10, 1_000_000])
@@ -103,7 +103,7 @@ class Year(RuleBasedStateMachine):
         }
         sections = {one.section for one in CATALOGUE}
         collectors = {name: {"enabled": name in POLLED, "interval": INTERVAL} for name in sections}
-        # Longer than any step of the wall clock: what a wrong clock forgets early, docs/limitations.md has.
+        # Longer than any step of the wall clock, because a jump deletes absent label values (docs/limitations.md).
         state = {"path": str(self.disk.path), "retention": "36500d"}
         given = {"accounts": [account], "collectors": collectors, "state": state, **self.configured}
         return Settings.model_validate(given)
@@ -130,7 +130,7 @@ class Year(RuleBasedStateMachine):
         """Suspend the machine until shortly before each midnight."""
         for _ in range(days):
             self.clock.suspend((-self.clock.true() - 600) % DAY)
-            # What wakes first is not determined.
+            # The order in which tasks wake is not determined.
             self.machine.run(asyncio.sleep(SLACK))
             self._go_on(900)
 
@@ -149,7 +149,7 @@ class Year(RuleBasedStateMachine):
 
     @rule(action=st.sampled_from(["", "logged", "blocked"]), amount=AMOUNTS, back=DAYS_BACK)
     def run_a_script_or_breach_a_limit(self, action: str, amount: int, back: int) -> None:
-        """Add requests to the month, or breaches to a day, perhaps as seen late."""
+        """Add requests to the month, or breaches to today or an earlier day."""
         now = self.platform.now()
         if action:
             self.platform.breaches[41][action][now.toordinal() - back] += amount
@@ -159,7 +159,7 @@ class Year(RuleBasedStateMachine):
 
     @rule(zone=ZONES, is_renamed=st.booleans())
     def rename_a_zone_delete_it_or_restore_it(self, zone: int, *, is_renamed: bool) -> None:
-        """Change which zones there are, or a name."""
+        """Rename a zone, or delete or restore it."""
         there, gone = (self.platform.zones, self.removed)[:: 1 if zone in self.platform.zones else -1]
         if is_renamed:
             there[zone].name = f"renamed{self.clock.elapsed:.0f}.example"
@@ -204,7 +204,7 @@ class Year(RuleBasedStateMachine):
     def end_and_start(self, seconds: float, *, is_killed: bool) -> None:
         """Kill or stop the daemon, and start it later."""
         if is_killed:
-            # Nothing of it runs any more, and the disk keeps what was written.
+            # No code of the killed daemon runs any more; the disk keeps its writes.
             self.disk.close()
         else:
             self._stop()
@@ -270,7 +270,7 @@ class Year(RuleBasedStateMachine):
                 assert not (is_present and labels["domain"].startswith(excluded)), f"{family} of {labels}"
 
     def _check_fresh(self, found: Samples) -> None:
-        """Find what is missing although its last answer was good, and is not old."""
+        """Find zones that are missing although their last answer was good and is not old."""
         if self.account:
             return
         served = {dict(labels)["zone_id"] for labels in found.get("edge_dns_window_queries", {})}
@@ -285,13 +285,13 @@ class Year(RuleBasedStateMachine):
 
     @rule()
     def heal(self) -> None:
-        """Let all be well for two hours: then everything is up, counted and polled, and the views agree."""
+        """End all faults for two hours; then every target is up, polled and counted, and the views agree."""
         self.platform.faults.clear()
         self.disk.mode, self.clock.step, self.account, self.configured = "good", 0.0, {}, {}
         self.machine.executors["state"].delay = 0.0
         assert self.machine.text("/-/reload", "POST") == "reloaded\n"
         self._pass(4.2 * INTERVAL)
-        # What was answered a moment ago is not rendered yet.
+        # The newest answers are not rendered yet.
         while any(self.clock.true() - own[-1].at < SLACK for own in self.platform.shown.values() if own):
             self._pass(SLACK)
         found, now = self._scrape(), self.clock.true()
@@ -309,7 +309,7 @@ class Year(RuleBasedStateMachine):
         assert self.machine.text("/-/healthy").startswith("healthy\n")
 
     def teardown(self) -> None:
-        """Heal, stop, and look at what is left."""
+        """End all faults, stop, and check what is left."""
         try:
             self.heal()
             self._stop()
@@ -335,6 +335,6 @@ def test_a_year_in_a_minute() -> None:
 @pytest.mark.skipif("PLANTED" not in os.environ, reason="make simulate PLANTED=all")
 @pytest.mark.parametrize("name", [name for name in PLANTS if os.environ.get("PLANTED") in ("all", name)])
 def test_a_planted_fault_is_found(name: str) -> None:
-    # A fault that depends on what was before it does not come again when Hypothesis repeats the example.
+    # A fault that depends on earlier examples is missing when Hypothesis repeats the last one, which is then Flaky.
     with planted(name), pytest.raises((AssertionError, KeyError, RuntimeError, Flaky)):
         simulate(100)

@@ -62,7 +62,7 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 @dataclass(eq=False)
 class InlineExecutor(Executor):
-    """Runs work on the event loop, when a number of seconds has passed."""
+    """Runs work on the event loop, after a number of seconds."""
 
     delay: float = 0.0
 
