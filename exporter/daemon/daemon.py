@@ -14,7 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from exporter import __version__
 from exporter.blocking import blocking
-from exporter.counters.storage import MemoryStorage, StateLockedError, Storage, StorageError
+from exporter.counters.storage import MemoryStorage, Storage, StorageError
 from exporter.daemon import event_loop
 from exporter.daemon.accounts import TRY_KEYS_SECONDS
 from exporter.daemon.machine import REAL, Machine
@@ -102,7 +102,8 @@ class Daemon:
         daemon._note_loaded()
         try:
             await daemon._begin()
-        except StateLockedError:
+        except BaseException:
+            # This frees the address.
             await server.stop()
             raise
         prefix = settings.web.route_prefix

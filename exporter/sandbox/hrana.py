@@ -25,8 +25,9 @@ def read(sent: object) -> SqlValue:
             case {"type": "text", "value": str(text)}:
                 return text
             case {"type": "blob", "base64": str(text)}:
-                digits = text.rstrip("=")
-                return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
+                # The padding may be missing.
+                unpadded = text.rstrip("=")
+                return base64.b64decode(unpadded + "=" * (-len(unpadded) % 4), validate=True)
     except (ValueError, OverflowError) as error:
         raise ProtocolError(f"not a value of the protocol: {error}") from error
     raise ProtocolError("not a value of the protocol")

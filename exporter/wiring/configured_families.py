@@ -26,26 +26,26 @@ class ConfiguredFamilies:
     registry: Registry
     store: Store
     telemetry: Telemetry
-    _settings: Settings | None = None
-    # The targets whose labels and thresholds are served, with the names that they had then; None to serve them again.
-    _served: dict[TargetKey, Target | None] = field(default_factory=dict)
+    # The targets whose labels and thresholds are served, with the names and the settings from which these were made.
+    _served: dict[TargetKey, tuple[Target, Settings]] = field(default_factory=dict)
 
     def show(self, settings: Settings) -> None:
         """Serve the families of new and renamed targets, and remove those of targets that are not polled any more."""
-        if settings is not self._settings:
-            self._settings = settings
-            self._served = dict.fromkeys(self._served, None)
         is_any = settings.thresholds or any(one.labels or one.target_labels for one in settings.accounts)
         polled = self.registry.by_key if is_any else {}
         gone = [key for key in self._served if key not in polled]
         for key in gone:
             self._serve(key, ())
             del self._served[key]
-        changed = [target for target in polled.values() if self._served.get(target.key) is not target]
+        changed = [target for target in polled.values() if not self._is_served(target, settings)]
         for target in changed[:_AT_ONCE]:
             self._serve(target.key, _families(settings, target))
-            self._served[target.key] = target
+            self._served[target.key] = (target, settings)
         self._show_budgets(settings)
+
+    def _is_served(self, target: Target, settings: Settings) -> bool:
+        served_target, served_settings = self._served.get(target.key, (None, None))
+        return served_target is target and served_settings is settings
 
     def _serve(self, key: TargetKey, families: tuple[Family, ...]) -> None:
         self.store.change(PollKey(key, _CONFIGURATION), families, (TARGET_LABELS.name, ALERT_THRESHOLD.name))
