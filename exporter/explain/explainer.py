@@ -219,4 +219,4 @@ def _of_unanswered(status: Status | None) -> Finding:
     """Return why a target has no valid answer: its polls fail, or none has ended yet."""
     if status is None or not status.since:
         return Finding(Cause.NOT_POLLED_YET)
-    return Finding(Cause.FAILING, status.reason or "no poll has succeeded in time", status.message, status.since)
+    return Finding(Cause.FAILING, status.reason, status.message, status.since)

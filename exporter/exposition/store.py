@@ -45,6 +45,8 @@ HEALTH = (TARGET_UP, LAST_SUCCESS, TARGET_LABELS, ALERT_THRESHOLD)
 
 # The note of a target that no longer exists, as another collector's call has shown.
 GONE = "the platform says that there is no such resource"
+# The note of a target whose series have ended without a failure.
+TOO_LATE = "no poll has succeeded in time"
 # The states of a target, in the order of lists; a pending one is not polled yet.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
 # Nearly all targets share it.
@@ -58,7 +60,7 @@ class Status:
     Attributes:
         up: whether the last poll succeeded.
         reason: the reason of the last failure; empty if the last poll succeeded.
-        message: the last failure in words, or why a target that is up has no series.
+        message: the last failure in words, or why there are no series.
         success: unix seconds of the last success; 0 if there was none.
         polled: unix seconds of the last poll; 0 before the first.
         duration: seconds that the last poll took.
@@ -232,6 +234,7 @@ class Store:
                 status.expires = self._deadline(status)
             if status.expires <= now:
                 status.since, status.up = status.since or self.wall(), False
+                status.message = status.message or TOO_LATE
                 self.change(status.key, status.health(), status.families)
                 status.families = ()
 

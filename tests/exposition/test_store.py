@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.store import GONE, Store
+from exporter.exposition.store import GONE, TOO_LATE, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.platform.errors import Deadline
 from exporter.targets.target import PollKey, Target
@@ -117,7 +117,7 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
         ("fail wall:60 ok wall:60 fail", START + 120, "in words"),
         ("fail ok", 0.0, ""),
         ("ok:1 fail wait:1 wall:60 expire", START, "in words"),
-        ("ok:1 wait:1 wall:60 expire", START + 60, ""),
+        ("ok:1 wait:1 wall:60 expire", START + 60, TOO_LATE),
         ("ok fail gone", START, "in words"),
         ("ok gone", 0.0, GONE),
     ],
