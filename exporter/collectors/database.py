@@ -80,7 +80,7 @@ _SHARED = (DURATION, ROWS, INTERVAL)
 def _parse_name(value: str) -> str:
     """Validate a query's name, which becomes a part of a metric's name."""
     if not _NAME.fullmatch(value):
-        raise ValueError("expected letters, digits and '_', best in lower case, and no digit at the beginning")
+        raise ValueError("expected letters, digits and '_', preferably in lower case, and no digit at the beginning")
     if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_SHARED)):
         raise ValueError(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
     return value

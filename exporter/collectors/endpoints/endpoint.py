@@ -81,7 +81,7 @@ def _parse_path(value: object) -> Path:
 
 def _parse_name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise ValueError("expected a name of small letters, digits and '_' that starts with a letter")
+        raise ValueError("expected a name of lower-case letters, digits and '_' that starts with a letter")
     if value in _TAKEN_NAMES:
         raise ValueError(f"'{value}' is taken: the exporter has a collector or an operation of that name")
     return value
@@ -91,7 +91,7 @@ def _parse_metric_name(value: str) -> str:
     if not _METRIC_NAME.fullmatch(value):
         raise ValueError("expected a metric name of letters, digits, '_' and ':' that does not start with a digit")
     if value.startswith("__") or value.endswith(_RESERVED_ENDS):
-        raise ValueError(f"'{value[:60]}' is reserved: names begin with no '__' and end with no _bucket or _created")
+        raise ValueError(f"'{value[:60]}' is reserved: a name must not begin with '__' or end with _bucket or _created")
     if len(value) > LONGEST_METRIC_NAME:
         raise ValueError(f"'{value[:60]}…' has {len(value)} characters, expected at most {LONGEST_METRIC_NAME}")
     return value
