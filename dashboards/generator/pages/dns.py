@@ -23,7 +23,7 @@ _DAY_FRACTION = "scalar(clamp_min(vector((time() % 86400) / 86400), 1 / 24))"
 # The total of a closed day: the last value of the day's gauge, or else the backfilled counter.
 _COUNTED = total(increase("edge_dns_queries_total", *ZONES.chosen, over="1d"))
 _CLOSED_DAY = f"(max_over_time(sum({_DAY})[1d:1h]) or {_COUNTED})"
-# Ratios of very little traffic say nothing.
+# Ratios of very little traffic are meaningless.
 _BUSY = f"({_USUAL} > 100)"
 # Traffic depends on the hour, so the day so far is compared with the same time yesterday and a week ago. If Prometheus
 # has neither, it is compared with the usual day in proportion to the elapsed time.
