@@ -28,8 +28,11 @@ IN_FILE = ACCOUNT.replace("api_key: hunter2", "api_key_file: secret")
 
 
 def test_the_address_of_the_state_is_read_from_its_file_again_at_each_use(tmp_path: Path) -> None:
-    secret = write(tmp_path, f"{STATE_URL}\n", "secret")
-    state = load_text(tmp_path, f"{ACCOUNT}state: {{url_file: secret, installation: blue, lease: 30s}}\n").state
+    secret = write(tmp_path, f" {STATE_URL} \r\n", "secret")
+    sections = "state: {url_file: secret, installation: blue, lease: 30s}\nshard: {index: auto, total: 3}\n"
+    settings = load_text(tmp_path, ACCOUNT + sections)
+    assert settings.own_shard() is None
+    state = settings.state
     before = state.address()
     renewed = STATE_URL.replace(SECRET, "renewed")
     secret.write_text(renewed)

@@ -29,7 +29,10 @@ EVERYTHING = run()
         ({"series": {"deny": ["edge_dns_record_scan_.*"]}}, {"dns_record_scans"}),
         ({"series": {"deny": ["edge_dns_record_scan_f.*", "dns_record_scan_.*", "edge_dns_record"]}}, set()),
         ({"series": {"deny": ["edge_container_.*", "edge_search_results"]}}, {"container_tags", "search"}),
-        ({"series": {"allow": ["edge_dns_queries_total"]}}, EVERYTHING - {"dns_statistics", "discovery"}),
+        (
+            {"series": {"allow": ["edge_dns_queries_total", "script_info", "edge_script"]}},
+            EVERYTHING - {"dns_statistics", "discovery"},
+        ),
         ({"series": {"allow": ["edge_.*"], "deny": ["edge_database_.*"]}}, {"database", "database_queries"}),
         ({"series": {"deny": ["edge_resources"]}}, set()),
         ({"collectors": {"scripts": {"enabled": False}}}, {"scripts"}),
