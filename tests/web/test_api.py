@@ -40,7 +40,7 @@ async def test_a_poll_that_is_overdue_is_next_now() -> None:
         ("account=other&search=&state=", "200s"),
         ("state=failing&state=pending", "200s"),
         ("state=up&search=dev", "10r 10s"),
-        ("offset=3", "10s"),
+        ("offset=0&offset=3", "10s"),
         ("offset=99", ""),
     ],
 )

@@ -92,7 +92,7 @@ async def test_only_accounts_of_which_nothing_is_known_are_missing_and_all_of_th
     async with sharded_daemons(tmp_path, zones=2) as shared:
         accounts = [
             {"name": name, "base_url": shared.url, "api_key": key}
-            for name, key in (("main", keys.API_KEY), ("second", "wrong"))
+            for name, key in (("main", keys.API_KEY), ("second", "wrong"), ("três", "wrong"))
         ]
         shared.more = {"accounts": accounts}
         async with running_daemon(lambda: shared.settings(0, 1)) as (daemon, client):
@@ -100,7 +100,7 @@ async def test_only_accounts_of_which_nothing_is_known_are_missing_and_all_of_th
             asked = ("", "?account=main", "?account=second")
             answers = [await client.get(f"/sd/dns_zone{more}") for more in asked]
     assert [(answer.status_code, answer.headers.get(INCOMPLETE)) for answer in answers] == [
-        (200, "second"),
+        (200, "second,tr%C3%AAs"),
         (200, None),
         (503, None),
     ]
@@ -133,11 +133,15 @@ async def test_an_outage_changes_nothing_and_neither_does_a_restart_in_it(tmp_pa
             assert len(await groups(running.client, "dns_zone")) == 2
 
 
-LISTINGS = {"none": None, "short": zones(complete=False), "one": zones("a", complete=False), "empty": zones()}
+LISTINGS = {"none": None, "short": zones(complete=False), "one": zones("a", complete=False), "empty": zones()} | {
+    "unnamed": zones("")
+}
 
 
 @pytest.mark.parametrize(
-    ("listing", "answer"), [("none", 503), ("short", 503), ("one", ["a"]), ("empty", [])], ids=list(LISTINGS)
+    ("listing", "answer"),
+    [("none", 503), ("short", 503), ("one", ["a"]), ("empty", []), ("unnamed", 503)],
+    ids=list(LISTINGS),
 )
 async def test_an_empty_answer_needs_a_complete_list(listing: str, answer: object) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:

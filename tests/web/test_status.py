@@ -39,6 +39,7 @@ async def test_a_key_that_is_not_accepted_is_what_readiness_waits_for(*, is_disc
         setup.fail(zone(1, account="second"), reason="unauthorized")
         assert health(setup.parts())["waits_for"] == "the credential of second is not accepted"
         accounts["main"].client.credential.problem = "cannot be used"
+        setup.turn(1)
         setup.fail(zone(1), reason="credential")
         assert health(setup.parts())["waits_for"] == (
             "the credential of main cannot be used, the credential of second is not accepted"

@@ -107,7 +107,7 @@ async def test_only_the_right_name_and_password_are_accepted(headers: list[str],
 
 
 async def test_a_password_longer_than_bcrypt_looks_is_compared_by_what_it_sees() -> None:
-    long = "x" * 6000
+    long = "x:" * 3000
     hashed = bcrypt.hashpw(long[:72].encode(), bcrypt.gensalt(4)).decode()
     async with client_of(WebConfig.model_validate({"basic_auth_users": {"me": hashed}})) as client:
         answers = [await client.get("/metrics", auth=("me", word)) for word in (long, f"{long}x")]

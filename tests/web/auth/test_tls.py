@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 from starlette.responses import PlainTextResponse
 from structlog.testing import capture_logs
 
-from exporter.blocking import one_thread
+from exporter.blocking import blocking, one_thread
 from exporter.http_server.connections import Connections
 from exporter.http_server.loop_server import LoopServer, bind
 from exporter.web.auth.tls import ServerTls, TlsFileError, TlsSettings, read_pems, server_context
@@ -208,6 +208,17 @@ async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
                         pass
     said = ("TLS file not usable, the old one stays in force", WRONG_PAIR)
     assert (greetings, [(line["event"], line["error"]) for line in logs]) == ([True] * 8, [said] * 2)
+
+
+async def test_a_file_that_was_restored_is_reported_when_it_breaks_again(tmp_path: Path, settings: TlsSettings) -> None:
+    file, files = tmp_path / "server.crt", one_thread("web files")
+    tls, good = ServerTls(settings, files), file.read_text()
+    with capture_logs() as logs:
+        for text in ("half a file", good, "half a file"):
+            file.write_text(text)
+            tls.latest()
+            await blocking(files, int)
+    assert len(logs) == 2
 
 
 def test_each_wrong_file_is_named_with_the_key_that_names_it(
