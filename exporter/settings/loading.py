@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from exporter.settings.flags import CONFIG_VARIABLE, DATABASE_VARIABLES, FALLBACK_VARIABLES, PREFIX, variables
-from exporter.settings.flags import flags as every_flag
+from exporter.settings.flags import CONFIG_VARIABLE, DATABASE_VARIABLES, FALLBACK_VARIABLES, PREFIX, flags, variables
 from exporter.settings.model import Settings
 from exporter.settings.removed_keys import REMOVED
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion
@@ -29,12 +28,12 @@ def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path 
     return config or (Path(named) if named else None)
 
 
-def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[str, str]) -> Settings:
+def load(config: Path | None, flag_values: Mapping[str, str] | None, environ: Mapping[str, str]) -> Settings:
     """Load the settings from flags, environment and file.
 
     Args:
         config: The configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
-        flags: The values of flags by their names, such as `--web.listen`.
+        flag_values: The values of flags by their names, such as `--web.listen`.
         environ: The environment; an empty variable counts as not set.
 
     Raises:
@@ -45,7 +44,7 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
     present = {name: text for name, text in environ.items() if text.strip()}
     known = variables()
     fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(file.data, path)}
-    given = _given(present, fallbacks | known) | _given(flags or {}, {flag.name: flag.path for flag in every_flag()})
+    given = _given(present, fallbacks | known) | _given(flag_values or {}, {flag.name: flag.path for flag in flags()})
     faults = [*_unknown(present, known), *_of_several(file.data.get("accounts"), given)]
     places = {**file.places, **{path: place for path, (_, place) in given.items()}}
     settable = {path: Place(name) for name, path in (known | DATABASE_VARIABLES).items()}
@@ -54,23 +53,27 @@ def load(config: Path | None, flags: Mapping[str, str] | None, environ: Mapping[
     return validated(file, lambda: Settings(above, file, **file.data), faults, REMOVED)
 
 
-def _found(data: object, path: KeyPath) -> object:
-    """Return what the file has at a path: None if it has nothing, and what is no section if that stands on the way.
+def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
+    """Return the section of the file at a path, empty if it has none; None if it has something else there.
 
-    The only item of a list is at the place 0; a list of several is no section.
+    The only item of a list is at the place 0; a list of several items is something else.
     """
     for step in path:
-        if isinstance(data, list) and len(data) <= 1:
-            data = dict(enumerate(data))
-        if not isinstance(data, Mapping):
-            break
-        data = data.get(step)
-    return data
+        if isinstance(step, str) and isinstance(data, Mapping):
+            data = data.get(step)
+        elif isinstance(step, int) and isinstance(data, list) and len(data) <= 1:
+            data = data[0] if data else None
+        elif data is not None:
+            return None
+    if data is None:
+        return {}
+    return data if isinstance(data, Mapping) else None
 
 
 def _is_left_open(data: Data, path: KeyPath) -> bool:
     """Return whether the file sets neither the value at the path nor the file of this value."""
-    return all(_found(data, (*path[:-1], key)) is None for key in (path[-1], f"{path[-1]}_file"))
+    section, key = _section_at(data, path[:-1]), str(path[-1])
+    return section is not None and section.get(key) is None and section.get(f"{key}_file") is None
 
 
 def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
@@ -113,13 +116,12 @@ def _sections(data: Data, given: Given) -> dict[Any, Any]:
     """
     sections: dict[Any, Any] = {}
     for path, (value, _) in given.items():
-        if isinstance(_found(data, path[:-1]), Mapping | None):
+        if _section_at(data, path[:-1]) is not None:
             section = sections
             for step in path[:-1]:
                 section = section.setdefault(step, {})
             section[path[-1]] = value
     for kind in sections.keys() & {"accounts", "databases"}:
-        item: Any = _found(data, (kind, 0)) or {}
-        completed = [{**item, **sections[kind][0]}]
-        sections[kind] = data[kind] if isinstance(data.get(kind), Mapping) else completed
+        item = _section_at(data, (kind, 0)) or {}
+        sections[kind] = [{**item, **sections[kind][0]}]
     return sections

@@ -127,9 +127,7 @@ def parse_pattern(value: object) -> Pattern:
 
 def parse_path(value: object) -> Path:
     """Validate the name of a file."""
-    if isinstance(value, Path):
-        return value
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
+    if not isinstance(value, str | Path) or not str(value).strip() or "\0" in str(value):
         raise ValueError("expected the name of a file")
     return Path(value)
 
