@@ -28,7 +28,7 @@ def page() -> Page:
 
 def _row(file: Path) -> Row:
     """Return a row with a panel for each metric of a file."""
-    settings = load(file, None, _ACCOUNT)
+    settings = load(file, {}, _ACCOUNT)
     names = {endpoint.name for endpoint in settings.endpoints}
     panels = tuple(
         declared.panel(collector, info, (ACCOUNT,), _HALF)

@@ -28,7 +28,7 @@ def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path 
     return config or (Path(named) if named else None)
 
 
-def load(config: Path | None, flag_values: Mapping[str, str] | None, environ: Mapping[str, str]) -> Settings:
+def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
     """Load the settings from flags, environment and file.
 
     Args:
@@ -44,7 +44,7 @@ def load(config: Path | None, flag_values: Mapping[str, str] | None, environ: Ma
     present = {name: text for name, text in environ.items() if text.strip()}
     known = variables()
     fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(file.data, path)}
-    given = _given(present, fallbacks | known) | _given(flag_values or {}, {flag.name: flag.path for flag in flags()})
+    given = _given(present, fallbacks | known) | _given(flag_values, {flag.name: flag.path for flag in flags()})
     faults = [*_unknown(present, known), *_of_several(file.data.get("accounts"), given)]
     places = {**file.places, **{path: place for path, (_, place) in given.items()}}
     settable = {path: Place(name) for name, path in (known | DATABASE_VARIABLES).items()}

@@ -57,7 +57,7 @@ def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "")
         path = folder / "config.yaml"
         path.write_text(_with_secrets(config, folder), encoding="utf-8")
         del here[CONFIG_VARIABLE]
-    return load(path, None, here)
+    return load(path, {}, here)
 
 
 def _secret(folder: Path, name: str) -> Path:

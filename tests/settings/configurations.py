@@ -25,7 +25,7 @@ def write(directory: Path, text: str, name: str = "config.yml") -> Path:
 
 def load_text(folder: Path, text: str) -> Settings:
     """Load the settings of a file with this text."""
-    return load(write(folder, text), None, {})
+    return load(write(folder, text), {}, {})
 
 
 def refusal(folder: Path, text: str) -> list[str]:

@@ -83,7 +83,7 @@ def test_neither_the_settings_nor_a_refusal_shows_a_secret_even_in_its_traceback
     assert [secret and secret.get_secret_value() for secret in held] == [SECRET] * 2
     path = write(tmp_path, f"{WITH_SECRETS}log: {{level: loud}}\nqqqq: {SECRET}\n")
     with pytest.raises(ConfigurationError) as refused:
-        load(path, None, {"EDGE_EXPORTER_API_KEY": f"{SECRET}\x01", "EDGE_EXPORTER_KEY": SECRET})
+        load(path, {}, {"EDGE_EXPORTER_API_KEY": f"{SECRET}\x01", "EDGE_EXPORTER_KEY": SECRET})
     shown = [*traceback.format_exception(refused.value), repr(refused.value), repr(refused.value.faults)]
     shown += [str(settings), repr(settings), f"{settings}", repr(held)]
     assert SECRET not in "".join(shown)

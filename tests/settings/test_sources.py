@@ -98,9 +98,9 @@ def test_every_flag_and_its_variable_set_the_same(flag: Flag, tmp_path: Path, mo
     given = "false" if flag.default == "true" else VALUES[flag.metavar]
     environ = {name: text for name, text in ENOUGH.items() if flag.name != "--api-key-file" or "KEY" not in name}
     by_flag = list(leaves(load(None, {flag.name: given}, environ)))
-    by_variable = list(leaves(load(None, None, {**environ, flag.variable: given})))
+    by_variable = list(leaves(load(None, {}, {**environ, flag.variable: given})))
     assert by_flag == by_variable
-    assert by_flag != list(leaves(load(None, None, ENOUGH)))
+    assert by_flag != list(leaves(load(None, {}, ENOUGH)))
     assert flag.help.endswith(".")
 
 
