@@ -91,7 +91,7 @@ def undiscoverable(world: World) -> dict[str, object]:
     }
 
 
-def demo_settings(world: World, url: str, listen: str, log_level: Level = "warning") -> Settings:
+def demo_settings(world: World, url: str, listen: str, log_level: Level) -> Settings:
     """Return the settings of an exporter that polls everything in a world, which a sandbox serves at `url`."""
     scripts = world.scripts.scripts
     account = {

@@ -139,7 +139,7 @@ def _request(operation: Operation[Any]) -> str:
     return f"{operation.method} {operation.path}"
 
 
-def as_json(collectors: Sequence[Collector] = CATALOGUE) -> str:
+def as_json(collectors: Sequence[Collector]) -> str:
     """Return the reference as JSON."""
     return json.dumps([_plain(*section) for section in sections(collectors)], indent=2) + "\n"
 

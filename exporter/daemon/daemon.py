@@ -301,9 +301,7 @@ class Daemon:
         )
 
 
-async def run(
-    settings: Settings, load: Callable[[], Settings], started: Callable[[Daemon], None] = lambda _daemon: None
-) -> None:
+async def run(settings: Settings, load: Callable[[], Settings], started: Callable[[Daemon], None]) -> None:
     """Start the exporter, call `started`, and serve until SIGTERM or SIGINT.
 
     It changes the whole process: the handlers of signals, the switch interval of threads, and garbage collection.

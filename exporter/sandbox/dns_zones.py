@@ -103,24 +103,24 @@ class DnsZones:
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
         # If the window ends at a midnight, that is taken for a date, and the whole day is included.
         limit = min(now, end + DAY if end % DAY == 0 else end)
-        # Key → all queries, and the queries with smart routing.
-        buckets: dict[str, tuple[int, int]] = {}
+        queries: dict[str, int] = {}
+        smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
             upper = self._counted(traffic, day, min((day + 1) * DAY, limit))
             # The count of the oldest day begins with the window.
             lower = min(upper, self._counted(traffic, day, start) if start > day * DAY else 0)
-            buckets[f"{date_of(day)}T00:00:00Z"] = upper - lower, traffic.smart_part(upper) - traffic.smart_part(lower)
-        return self._answer(traffic, buckets)
+            bucket = f"{date_of(day)}T00:00:00Z"
+            queries[bucket] = upper - lower
+            smart[bucket] = traffic.smart_part(upper) - traffic.smart_part(lower)
+        return self._answer(traffic, queries, smart)
 
-    def _answer(self, traffic: _Traffic, buckets: dict[str, tuple[int, int]]) -> dict[str, Any]:
-        """Return the payload for buckets (key → all queries, and those with smart routing); some zones lack charts."""
+    def _answer(self, traffic: _Traffic, queries: dict[str, int], smart: dict[str, int]) -> dict[str, Any]:
+        """Return the payload for the queries of each bucket, and those with smart routing; some zones lack charts."""
         place = self.zones.place(traffic.zone_id) % _VARIETY
         shapes, has_floats = seed("dns", "shapes").get(place, {}), place % 2 == 1
-        queries = {key: total for key, (total, _) in buckets.items()}
-        smart = {key: part for key, (_, part) in buckets.items()}
-        normal = {key: total - smart[key] for key, total in queries.items()}
+        normal = {bucket: total - smart[bucket] for bucket, total in queries.items()}
         everything = sum(queries.values())
-        by_type = traffic.by_record_type(everything) if buckets else {}
+        by_type = traffic.by_record_type(everything) if queries else {}
         return {
             "TotalQueriesServed": everything,
             "QueriesServedChart": _chart(queries, shapes.get("queries"), has_floats=has_floats),

@@ -69,7 +69,7 @@ class AccessList:
 class AccessLists:
     """The account's custom access lists, two for each shield zone; the first one grows, except in a healthy world."""
 
-    def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
+    def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
         self._noise = noise
         self._clock = clock
         self.lists: dict[int, AccessList] = {}

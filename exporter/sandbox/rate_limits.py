@@ -70,7 +70,7 @@ class RateLimit:
 class RateLimits:
     """The account's rate limits, two for each shield zone; in a healthy world, a burst lasts half an hour or more."""
 
-    def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool = False) -> None:
+    def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
         self._shortest = _SHORTEST_HEALTHY if healthy else _SHORTEST
         self._noise = noise
         self._clock = clock

@@ -49,7 +49,7 @@ class _Job:
 class RecordScans:
     """The latest scan of every zone; in a healthy world, every zone has a scan, and none fails without an event."""
 
-    def __init__(self, noise: Noise, clock: WorldClock, zones: ResourceIds, *, healthy: bool = False) -> None:
+    def __init__(self, noise: Noise, clock: WorldClock, zones: ResourceIds, *, healthy: bool) -> None:
         self._healthy = healthy
         self._noise = noise
         self._clock = clock

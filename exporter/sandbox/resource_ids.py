@@ -21,7 +21,7 @@ class ResourceIds:
         suffix: the end of all of these names.
     """
 
-    def __init__(self, first_id: int, count: int, names: Sequence[str] = (), suffix: str = "") -> None:
+    def __init__(self, first_id: int, count: int, names: Sequence[str], suffix: str = "") -> None:
         self._first = first_id
         stages, words = seed("names", "stages"), seed("names", "words")
         self._names: dict[int, str] = {}

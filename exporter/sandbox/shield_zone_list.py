@@ -14,7 +14,7 @@ FIRST_PULL_ZONE_ID: Final = 201
 class ShieldZones:
     """The account's shield zones, one for each pull zone; in a healthy world, learning mode never ends."""
 
-    def __init__(self, clock: WorldClock, count: int, *, healthy: bool = False) -> None:
+    def __init__(self, clock: WorldClock, count: int, *, healthy: bool) -> None:
         self._healthy = healthy
         self.zones = ResourceIds(1, count, seed("names", "shield_zones"))
         self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, seed("names", "shield_zones"))

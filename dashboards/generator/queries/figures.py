@@ -62,12 +62,12 @@ def count_or_reason(expr: str, *reasons: Reason) -> str:
     return f"({expr}) > 0 or ({expr}) unless on () ({applies}) or {numbers}"
 
 
-def staleness(*matchers: str) -> str:
+def staleness() -> str:
     """Return a query for the age of each target's values, in intervals of its collector.
 
     Database queries are left out, because each may have its own interval.
     """
     others = 'collector!="database_queries"'
     interval = highest(series("edge_exporter_collector_interval_seconds", others), "job", "collector")
-    since = age("edge_target_last_success_timestamp_seconds", ACCOUNT, others, *matchers)
+    since = age("edge_target_last_success_timestamp_seconds", ACCOUNT, others)
     return f"({since} / on (job, collector) group_left () {interval})"
