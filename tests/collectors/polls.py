@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from unittest.mock import AsyncMock
 
@@ -31,7 +31,8 @@ def context_of(caller: Caller, target: Target, names: Mapping[tuple[str, str], s
     registry.configure([Selection("main", "shield_zone", discover=True)])
     known = {TargetKey.of("main", kind, one): name for (kind, one), name in (names or {}).items()}
     registry.remember({target.key: target.name, **known})
-    return Context(caller, registry, NOW, AsyncMock())
+    # The poll began before the answer's date.
+    return Context(caller, registry, NOW - timedelta(seconds=1), AsyncMock())
 
 
 async def poll(

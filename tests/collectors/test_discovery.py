@@ -48,7 +48,7 @@ def limits(*ids: int | None) -> str:
 
 
 FAULT = errors.ServerError("the platform answered 500", status=500)
-LIMITED, NO_LIMITS = errors.RateLimited("429", status=429), errors.NotAvailable("no", status=202)
+LIMITED, NO_PLAN = errors.RateLimited("429", status=429), errors.NotAvailable("no", status=202)
 # What an account is searched for, and the answers.
 CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "what an account has": ((SEARCH,), [FOUND]),
@@ -63,7 +63,7 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "so does a short list of zones": (LIMITS, [zones(3, total=2), zones(total=2), limits(55)]),
     "a platform without that listing is asked once": (LIMITS, [zones(3, 4), None]),
     "a zone that went meanwhile has no rate limits": (LIMITS, [zones(3, 4, 5), limits(55), None, limits(57)]),
-    "a plan without rate limits is passed over": (LIMITS, [zones(3, 4), NO_LIMITS, limits(57)]),
+    "a plan without rate limits is passed over": (LIMITS, [zones(3, 4), NO_PLAN, limits(57)]),
     **{
         f"a zone that fails hides no other, {fault.reason}": (LIMITS, [zones(3, 4), fault, limits(57)])
         for fault in (FAULT, errors.Forbidden("403", status=403), errors.EnvelopeError("no", status=202))
@@ -77,7 +77,8 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "a search that fails spoils no other list": (BOTH, [FAULT, zones(3)]),
     "a list of zones that fails spoils no other": (BOTH, [FOUND, FAULT]),
     "of two failures the first is told": (BOTH, [FAULT, LIMITED]),
-    "a plan without shield has an incomplete list": (BOTH, [FOUND, NO_LIMITS]),
+    "a plan without shield has an incomplete list": (BOTH, [FOUND, NO_PLAN]),
+    "a plan without search spoils nothing": (BOTH, [NO_PLAN, zones(3)]),
     "names of configured ids alone": ((NAMES,), [FOUND]),
     "names of shield zones, too": ((NAMES, "shield_zone"), [FOUND, zones(3)]),
     "names, and zones that are listed": ((NAMES, "shield_zone", *LIMITS), [FOUND, zones(3), limits(55)]),

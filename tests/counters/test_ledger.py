@@ -11,6 +11,7 @@ from exporter.counters.ledger import Ledger, PollRecord
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import StateLockedError
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LastChange, Sample, declaration
+from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import (
     DAY_0,
     FIRST_SIGHT,
@@ -124,21 +125,20 @@ def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None
 REGIONS = FamilyInfo("edge_thing_bytes_total", "Bytes.", Kind.COUNTER, "", ("account", "zone_id", "domain", "region"))
 
 
-def counted(driver: LedgerDriver, scale: float, count: float, zone: str = "102") -> float:
-    """Record a poll of a configured counter whose chart has one region and one day; return the served counter."""
-    declared = declaration(("/p", "days", "C", "region", repr(scale)))
-    counts = (Count(REGIONS, ("main", zone, "x"), ((("eu",), DayBuckets({DAY_0: count})),), declared),)
-    ((family,),) = driver.record(PollRecord(key_of(zone), "x", WALL, counts, FIRST_SIGHT, URL))
-    return family.samples[0].value
-
-
 def test_a_counter_that_counts_something_else_is_logged_once_for_an_account(path: Path) -> None:
+    def poll(scale: float, account: str, zone: str) -> None:
+        declared = declaration(("/p", "days", "C", "region", repr(scale)))
+        counts = (Count(REGIONS, (account, zone, "x"), ((("eu",), DayBuckets({DAY_0: 40})),), declared),)
+        key = PollKey.of("dns_statistics", account, "dns_zone", zone)
+        driver.record(PollRecord(key, "x", WALL, counts, FIRST_SIGHT, URL))
+
     with LedgerDriver(path) as driver, capture_logs() as logs:
         for scale in (1.0, 1000.0, 1000.0):
-            for zone in ("102", "103"):
-                counted(driver, scale, 40, zone)
+            for account, zone in (("main", "102"), ("main", "103"), ("other", "102")):
+                poll(scale, account, zone)
         assert [(line["event"], line["account"], line["family"], line["log_level"]) for line in logs] == [
-            ("counter counts something else now, it starts again at 0", "main", REGIONS.name, "warning")
+            ("counter counts something else now, it starts again at 0", account, REGIONS.name, "warning")
+            for account in ("main", "other")
         ]
 
 

@@ -38,11 +38,12 @@ NO_PLAN = {"success": False, "message": "no such plan", "errorKey": "plan"}
 DATES = {
     "that is none": "yesterday", "of seven digits": "1970-01-01T00:00:01.5000000Z",
     "without a zone": "1970-01-01T00:00:02", "that means never": "0001-01-01T00:00:00",
+    "that does not exist": "2026-02-30T00:00:00",
 }  # fmt: skip
 CHARTS: dict[str, object] = {
     "of texts": {"2026-02-08": "5"}, "of booleans": {"2026-02-08": True}, "of charts": {"2026-02-08": {"a": 1}},
     "that is a list of numbers": [1, 2, 3], "of weeks": {f"2026-01-{day:02}": 1 for day in (1, 8, 15, 22)},
-    "without end": LONG, "that is null": None, "with null buckets": {"2026-02-08": None},
+    "without end": LONG, "that is null": None, "that is a number": 4, "with null buckets": {"2026-02-08": None},
     "of days that are no dates": {"": 3}, "of days written day first": {"07-02-2026": 3, "08-02-2026": 4},
 }  # fmt: skip
 CLASSES: dict[str, object] = {
@@ -91,6 +92,7 @@ PAGES = tuple(
     tuple({"Items": [{"Id": one} for one in page]} for page in pages)
     for pages in ("1", ("12", ""), ("12", "23", ""), "1234", ("0", "1", ""), ("",))
 )
+LACKING = {"error": {"errorKey": "invalid_plan_type"}}
 ANNOUNCED = ({"Items": [{"Id": 1}], "More": True}, {"Items": [], "More": True})
 # Keys of a list whose expression fails.
 FAILING = (
@@ -132,6 +134,7 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(mon
         *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),
         *((f"a list of {pages}", collector(of_a_list(more=None), "things_list"), pages) for pages in PAGES),
         ("an empty page before others", collector(of_a_list(), "things_list"), ANNOUNCED),
+        ("a list that the plan lacks", collector(of_a_list(), "things_list"), LACKING),
     ]
     text = ""
     for words, one, answer in polls:

@@ -1,18 +1,19 @@
 """Expressions: `expressions.txt` has the result of each, or why it is refused."""
 
+from math import inf
 from pathlib import Path
 
 from exporter.collectors.endpoints.expression import ExpressionError, compile_expression
 from tests.golden import assert_golden
 
 CHART = {"a": 1, "b": None, "c": 2}
-DOCUMENT = {"Chart": CHART, "Items": [{"Id": 1, "Name": "x"}, {"Id": 2}], "Text": "x" * 1000, "Null": None}
+DOCUMENT = {"Chart": CHART, "Items": [{"Id": 1, "Name": "x"}, {"Id": 2}], "Text": "x" * 1000, "Null": None, "Inf": inf}
 READ = (
     "Chart.a", "Chart.b", "@.Chart.b", "b.Chart", "Null", "Missing", "sum(values(Chart))", "sum(values(Missing))",
     "{here: sum(values(Chart)), there: sum(values(Missing))}", "length(Items)", "length(Missing)",
     "Items[*].[Name, Id]", "Items[?Id == `2`] | [0].Id", "max(values(Missing))", "not_null(Missing, Chart.c)",
     "Items == `[]`", "contains(Missing, 'x')", "Items[*].abs(Name)", "sum(Items)", "join(',', values(Chart))",
-    "length([Text, Null])",
+    "length([Text, Null])", "ceil(Inf)", "Items[::0]",
     "[" * 500 + "a" + "]" * 500, "sums(a)", "abs(a, b)",
 )  # fmt: skip
 

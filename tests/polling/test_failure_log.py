@@ -4,6 +4,7 @@ from collections import Counter
 
 from structlog.testing import capture_logs
 
+from exporter.platform.errors import ServerError
 from exporter.polling.failure_log import MOST_NAMED, FailureLog
 
 
@@ -44,3 +45,12 @@ def test_of_very_many_that_recover_the_others_are_counted() -> None:
     assert [(line["event"], line["account"], line.get("targets")) for line in logs[2 * MOST_NAMED :]] == [
         ("more targets recovered", "main", 3)
     ]
+
+
+def test_a_list_is_logged_whenever_it_begins_to_fail_in_an_account() -> None:
+    failure_log, fault = FailureLog(), ServerError("the platform answered 500")
+    polls = (("main", fault), ("main", fault), ("other", fault), ("main", None), ("main", fault), ("other", fault))
+    with capture_logs() as logs:
+        for account, error in polls:
+            failure_log.note_list("shield_zones", account, error)
+    assert [line["account"] for line in logs] == ["main", "other", "main"]

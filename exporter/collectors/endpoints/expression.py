@@ -50,7 +50,7 @@ class Expression:
             raise ExpressionError(f"{error.function_name}() found {error.actual_type}, expected {wanted}") from None
         except JMESPathError as error:
             raise ExpressionError(_first_line(error)) from None
-        except (TypeError, ArithmeticError) as error:
+        except (TypeError, ValueError, ArithmeticError) as error:
             raise ExpressionError(f"cannot be evaluated: {_first_line(error)}") from None
 
     def canonical(self) -> str:

@@ -43,6 +43,7 @@ SEARCHES: dict[str, list[str | PlatformError]] = {
     "the total that its first page has": [found([1, 2], 3), found([3], None)],
     # Items that cannot be read do not end it, and keep it from being whole.
     "its total, with items that cannot be read": [found([None, None], 5), found([3, 4], 5), found([5], 5)],
+    "its first page without a total, if none of it can be read": [found([None], None)],
     "resources that are known by their types and ids": [NAMELESS],
 }
 ZONES: dict[str, list[str | PlatformError]] = {
