@@ -1,4 +1,4 @@
-"""Fixtures and hooks for all tests: workers, a PostgreSQL, and settings that each test must find unchanged."""
+"""Fixtures and hooks for all tests: workers, a PostgreSQL, and the reset of the log configuration."""
 
 import gc
 import os

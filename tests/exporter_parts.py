@@ -32,7 +32,7 @@ START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 
 
 def only(*names: str) -> dict[str, object]:
-    """Return settings of the collectors that disable all but these: a test counts the polls of what it names."""
+    """Return settings of the collectors that enable only these, so that a test can count their polls."""
     return {collector.section: {"enabled": False} for collector in CATALOGUE if collector.section not in names}
 
 
@@ -69,7 +69,7 @@ def account_at(url: str, **more: object) -> dict[str, Any]:
 
 @asynccontextmanager
 async def sandbox(world: World | None = None) -> AsyncIterator[Sandbox]:
-    """Serve a world; by default a small one that stands still."""
+    """Serve a world; by default a small one whose time does not pass."""
     world, faults = world or still(), Faults()
     async with served(create_app(world, faults)) as url:
         yield Sandbox(url, world, faults)
@@ -102,14 +102,14 @@ async def settled(work: Work) -> None:
         while running := work.schedule.running.values():
             await asyncio.wait([due.task for due in running if due.task is not None])
             await asyncio.sleep(0)
-    # The ledger has then done all earlier work.
+    # After this, the ledger has done all earlier work.
     await work.ledger.record(PollRecord(PollKey.of("", "", "", ""), "", 0.0, (), datetime.now(UTC)))
     work.show()
     await work.renderer.render()
 
 
 class ExporterParts:
-    """A daemon whose monotonic clock stands still until a test turns it; waits cost nothing.
+    """A daemon whose monotonic clock moves only when a test advances it; waiting takes no real time.
 
     Args:
         platform: the sandbox.
@@ -124,7 +124,7 @@ class ExporterParts:
 
     async def start(self) -> None:
         """Start the daemon."""
-        # The deadline of an attempt is real, for what stalls really stalls.
+        # The deadline of an attempt is in real time, because an answer also stalls in real time.
         clocks = Clocks(self.world.clock.now, self.clock, self._sleep)
         machine = Machine(clocks=clocks, random=lambda: 1.0)
         with undelayed():
@@ -134,7 +134,7 @@ class ExporterParts:
         self.renderer, self.exposition = daemon.work.renderer, daemon.work.renderer.exposition
 
     async def _sleep(self, seconds: float) -> None:
-        """Let the time pass at once for which something sleeps."""
+        """Advance the clock by the length of the sleep, and return at once."""
         self.clock.now += max(0.0, seconds)
         await asyncio.sleep(0)
 

@@ -1,4 +1,4 @@
-"""An HTTP server on threads that answers as a function of the test says, also while the test's loop is busy."""
+"""An HTTP server on threads whose answers a function of the test returns, even while the test's loop is busy."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-# The status and the body for a request, whose line and headers the handler has, and for the request's body.
+# (handler with the request's line and headers, body of the request) → status and body of the answer.
 Answer = Callable[[BaseHTTPRequestHandler, bytes], tuple[int, bytes]]
 
 

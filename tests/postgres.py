@@ -155,8 +155,8 @@ def _put_cluster(data: Path, made: Path, password: Path) -> None:
         )
         with (data / "postgresql.conf").open("a") as settings:
             settings.write("listen_addresses = '127.0.0.1'\nmax_connections = 50\nshared_buffers = '32MB'\n")
-            # In its own folder: what is in /dev/shm others may remove, and it may be small in a container.
+            # Not in /dev/shm, where other processes may remove files, and which may be small in a container.
             settings.write("dynamic_shared_memory_type = mmap\n")
     source, copy = (made, data) if made.exists() else (data, made)
-    # With its owner, without whom the server does not start.
+    # Keep the owner; otherwise the server does not start.
     subprocess.run(["cp", "-a", source, copy], check=True)

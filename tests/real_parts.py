@@ -139,7 +139,7 @@ def end_without(what: str, install: str) -> NoReturn:
 
 
 def find_of(release: Release, program: str) -> str:
-    """Return the path of a program of a release of Prometheus, of no other one."""
+    """Return the path of a program of exactly this release of Prometheus."""
     return find(f"{release}/{program}" if release else program)
 
 

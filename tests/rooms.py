@@ -10,7 +10,7 @@ import exporter
 
 PACKAGE = Path(exporter.__file__).parent
 
-# Low to high. What stands on one line may be imported by what stands below it, and not by its neighbours.
+# From low to high. A room may import the rooms on earlier lines, but not those on its own line.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"untrusted"}),
     frozenset({"assets", "blocking", "clock", "log", "mask", "metric"}),
@@ -55,7 +55,7 @@ class Module:
 
 def unit_of(name: str) -> str:
     parts = name.split(".")
-    # What the package's root itself holds, such as its version, belongs to no layer.
+    # Names of the package's root, such as its version, belong to no layer.
     return parts[1] if len(parts) > 1 and is_part(parts[1]) else ""
 
 

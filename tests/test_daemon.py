@@ -79,7 +79,7 @@ async def configured(tmp_path: Path) -> AsyncIterator[ConfiguredSandbox]:
 
 
 async def scraped(daemon: Daemon, client: httpx.AsyncClient, name: str) -> dict[str, float]:
-    """Return series → value of a family, after the first round of the accounts that answer was published."""
+    """Return series → value of a family, after the first round of polls of all accounts that answer."""
     await until(daemon.work.schedule.all_discovered)
     for _ in range(1000):
         await settled(daemon.work)
@@ -96,7 +96,7 @@ async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
     async with running_daemon(lambda: load(None, given, environ)) as (daemon, client):
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
         assert await scraped(daemon, client, "edge_shield_rate_limit_window_breaches_overall")
-        # A loop that does not turn for longer than it is watched is late by the rest.
+        # A loop that is blocked for longer than the measuring interval is late by the difference.
         time.sleep(event_loop.LAG_EVERY_SECONDS + 0.5)  # noqa: ASYNC251 - it is what keeps the loop
         lag = "edge_exporter_loop_lag_seconds_sum"
         await until(lambda: (daemon.telemetry.registry.get_sample_value(lag) or 0) > 0.4)
@@ -219,7 +219,7 @@ async def test_a_signal_reloads_and_the_log_says_what_broke_that(configured: Con
         await until(lambda: "reload" not in [task.get_name() for task in asyncio.all_tasks()])
         with capture_logs() as logs:
             os.kill(os.getpid(), signal.SIGHUP)
-            # The loop calls what logs it after the task has ended.
+            # The log line is written by a callback, after the task has ended.
             await until(lambda: "background task failed" in [line["event"] for line in logs])
         assert [line["work"] for line in logs if line["event"] == "background task failed"] == ["reload"]
 
@@ -257,7 +257,7 @@ async def test_a_reload_keeps_what_is_told_of_collectors_and_nothing_of_one_that
         after = [set(await scraped(daemon, client, name)) for name in families]
         gone = [{f'{name}{{collector="dns_record_scans"}}'} for name in families]
         assert [old - new for old, new in zip(before, after, strict=True)] == gone
-        # What is due is polled again only after minutes.
+        # The targets are not due again for minutes.
         collectors = (await client.get("/api/v1/status")).json()["collectors"]
         assert [one["last_duration"] is None for one in collectors if one["collector"] == "dns_statistics"] == [False]
 
@@ -311,7 +311,7 @@ async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_p
         assert all(daemon.work.schedule.plans[name] is plan for name, plan in plans.items())
         assert all(daemon.work.registry.by_key[key] is target for key, target in targets.items())
         assert stall.hits == 3
-        # Another timeout makes another client: its polls begin again, and are the only ones of their targets.
+        # Another timeout makes a new client: its polls begin again, and no target is polled twice at once.
         configured.write(FILE.replace("    base_url", "    timeout: 9s\n    base_url"))
         assert await daemon.reload() == ()
         await until(lambda: stall.hits == 6)
@@ -337,9 +337,9 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         assert (await client.get(f"/metrics?{denied}")).text == ""
         configured.write(FILE)
         assert (await client.post("/-/reload")).status_code == 200
-        # What is asked for again is polled at once.
+        # A collector that is needed again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
-        # An answer that is the same as before is read again, for what was not served then.
+        # An unchanged answer is read again, because not all of its families were served before.
         await settled(daemon.work)
         await poll_now(daemon.work, "dns_statistics")
         assert await scraped(daemon, client, "edge_dns_window_queries")
@@ -431,7 +431,7 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(
             assert await daemon.reload() == ()
             pages = [(await client.get(path)).text for path in ("/metrics", "/", "/api/v1/targets", "/api/v1/status")]
             shown = [repr(daemon.settings), repr(daemon.__dict__), str(logs), *pages]
-    # A reload configures the log anew.
+    # A reload configures the log again.
     shown += capsys.readouterr()
     assert ["serving" in text or "configuration loaded" in text for text in (str(logs), *shown[-2:])].count(True) == 2
     secrets = (keys.API_KEY, keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX)

@@ -74,12 +74,12 @@ def test_documents_name_only_commands_that_there_are() -> None:
     assert [(name, fault) for name, text in texts.items() for words in calls(text) for fault in faults(words)] == []
 
 
-# The text of CONTRIBUTING.md below its table makes a file that is not there yet.
+# Only the table of CONTRIBUTING.md, because the text below it names a file that does not exist yet.
 @pytest.mark.parametrize(("name", "lines"), [("CONTRIBUTING.md", r"^\|.*"), ("docs/architecture.md", r"^.+")])
 def test_the_files_and_folders_that_a_guide_names_exist(name: str, lines: str) -> None:
     absent = []
     for line in re.findall(lines, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE):
-        # A file stands after its folder.
+        # A file is named after its folder.
         folders = [ROOT, ROOT / "exporter"]
         for path in re.findall(r"`([\w./]+(?:/|\.py))`", line):
             found = [folder / path for folder in folders if (folder / path).exists()]

@@ -16,7 +16,7 @@ ZONES = {"dns_zones": {"discover": True}, "scripts": {"discover": False}, "shiel
 STATISTICS = only("discovery", "dns_statistics")
 
 ENVELOPE = '{"data": null, "error": {"success": false, "message": "It went wrong.", "errorKey": "internal.failure"}}'
-# The fault, as it is scripted → the reason under which it is one failure.
+# The scripted fault → the reason of the one failure that it causes.
 MATRIX: Mapping[str, tuple[dict[str, object], str]] = {
     "401 without a body": ({"kind": "status", "status": 401}, "unauthorized"),
     "403": ({"kind": "status", "status": 403, "body": '{"statusCode": 403}'}, "forbidden"),
@@ -48,7 +48,7 @@ MATRIX: Mapping[str, tuple[dict[str, object], str]] = {
 }
 
 
-# These concern the account besides, or put the next poll off.
+# These also affect the account, or delay the next poll.
 ALONE = tuple(
     name for name, (_, reason) in MATRIX.items() if reason in {"unauthorized", "rate_limited"} or "date" in name
 )
@@ -95,7 +95,7 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(
 
         async def turn(seconds: float) -> None:
             await parts.turn(seconds)
-            # What waits for the end of a pause of its operation; the one that fails may be polled first, and pause it.
+            # Some polls wait for the end of a pause: the failing zone may be polled first, and pause the operation.
             for _ in range(2):
                 parts.clock.now += 30
                 await parts.settle()
@@ -139,7 +139,7 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
         url="http://127.0.0.1:1",
         world=small_world(),
     ) as parts:
-        # Until then it waits for the zone's name, which search would give.
+        # Until then the poll waits for the zone's name, which the search would return.
         assert parts.samples("edge_target_up", collector="dns_statistics") == {}
         await parts.turn(NAMES_SECONDS)
         assert parts.samples("edge_target_up", collector="dns_statistics") == {("main", "", "dns_zone/101"): 0.0}

@@ -22,7 +22,7 @@ def test_a_module_imports_downward_only(module: Module) -> None:
 @pytest.mark.parametrize(
     ("imported", "rooms"),
     [
-        # Everyone else receives values; `explain` names what the configuration leaves out, with its line.
+        # All other rooms receive values; `explain` names what the configuration leaves out, with its line.
         (("exporter.settings",), {"settings", "explain", "daemon", "wiring", "cli", "commands"}),
         (("httpx", "aiohttp", "yarl"), {"platform"}),
         (("fastapi",), {"sandbox"}),
@@ -39,7 +39,7 @@ def names(imported: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{name}." for name in imported)
 
 
-# What the daemon takes of its machine stands in one value, so that a simulation can replace it.
+# Everything that the daemon uses of its machine is in one value, so that a simulation can replace it.
 ON_A_MACHINE = {"polling", "counters", "daemon", "exposition", "targets", "platform"}
 
 

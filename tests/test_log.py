@@ -92,7 +92,7 @@ def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missin
     read, write = os.pipe()
     with os.fdopen(read, "rb") as reader, os.fdopen(write, "w") as stream:
         configure("info", "json", stream)
-        # Of a line that a pipe takes in several pieces, only the first ones may be taken.
+        # A pipe may accept only the first pieces of a line.
         for number in range(300):
             logger().info("a line", number=number, text="x" * 9000)
         os.set_blocking(read, False)

@@ -13,7 +13,7 @@ from tests.commands.shell import clean
 ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NAME = "dns_zone_traffic"
-# What lists all collectors, or all that they write.
+# The tests that list all collectors, or all of their files.
 AFFECTED = (
     *("tests/commands/test_reference.py", "tests/test_layers.py"),
     *(

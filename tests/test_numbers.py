@@ -39,7 +39,7 @@ def scraped(parts: ExporterParts, at: float) -> Iterator[str]:
 
 
 async def write_days(file: Path) -> dict[str, float]:
-    """Write three days of scrapes; return what the platform says in the end of yesterday, and what was last polled."""
+    """Write three days of scrapes; return the platform's final counts of yesterday, and the last polled ones."""
     world = still(ENDS - 3 * DAY)
     account = {"dns_zones": {"discover": False, "ids": [int(ZONE), int(RENAMED)]}}
     settings = only("dns_statistics") | {"dns_statistics": {"interval": "15m"}}

@@ -13,7 +13,7 @@ from tests.exporter_parts import exporter_parts, only, still
 
 
 def observer(now: list[float]) -> AccountObserver:
-    """Return what an account's calls are reported to, with a clock."""
+    """Return the observer of an account's calls, and its clock."""
     return AccountObserver(Telemetry(CollectorRegistry(), "1"), "main", lambda: now[0])
 
 
@@ -25,7 +25,7 @@ def test_an_account_is_up_for_an_interval_after_an_authenticated_answer() -> Non
     assert not called.is_up(1.0, 10.0)
     called.attempted("search", "200", 0.1, None)
     called.attempted("search", "401", 0.1, "unauthorized")
-    # A call that takes its time: one and a half intervals, and what an answer may take.
+    # A slow call: one and a half intervals, plus the time limit of an answer.
     for seconds, is_up in ((11.4, True), (0.2, False)):
         now[0] += seconds
         assert called.is_up(1.0, 10.0) == is_up

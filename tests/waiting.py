@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-# What takes a second on a quiet machine is given minutes on a busy one; a test that passes never waits so long.
+# A second of work on a quiet machine may take minutes on a busy one. A test that passes never waits this long.
 PATIENCE: Final = 300.0
-# Ten times the five seconds within which the exporter promises to end. What tests let stall does so for longer.
+# Ten times the five seconds in which the exporter must end. Stalls in tests last longer than this.
 END_SECONDS: Final = 50.0
 
 T = TypeVar("T")

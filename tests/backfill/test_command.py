@@ -122,7 +122,7 @@ def test_a_file_that_is_there_is_not_overwritten(config: Path) -> None:
 def test_what_failed_is_named_and_its_name_steers_no_terminal(config: Path, platform: Platform) -> None:
     platform.world.dns.zones.rename(102, "evil\x1b[2J\x9b31m\u202e\nforged")
     platform.faults.add({"kind": "status", "status": 404, "path_regex": "/dnszone/102/.*"})
-    # A failure that a repeated call mends is none.
+    # If a repeated call succeeds, there is no failure.
     platform.faults.add({"kind": "status", "status": 500, "times": 1, "path": "/dnszone/103/statistics"})
     # A resource that the plan does not have is no failure.
     no_plan = '{"error": {"success": false, "errorKey": "invalid_plan_type.x"}}'

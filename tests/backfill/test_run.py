@@ -87,7 +87,7 @@ async def test_only_the_first_day_before_the_first_sight_is_in_neither(
             known = sum(limits.true_breaches(limit, day).total for day in span) - breached[limit]
             assert growth([history, raw], BREACHES, rate_limit_id=str(limit)) == known, limit
         assert {max(samples)[0] for samples in history.values()} == {1_770_508_800.0}, "the midnight of the first sight"
-        # Of days that are counted live there is no history.
+        # Days that are counted live have no history.
         await where.backfill(TODAY, date(2026, 2, 9))
         assert parsed(where.output) == {}
 
@@ -106,7 +106,7 @@ async def test_each_day_is_counted_once(tmp_path: Path, spans: list[tuple[int, i
 
 async def test_each_counter_has_the_days_before_its_own_first_sight_under_its_name_of_then(tmp_path: Path) -> None:
     counted = {name: CountedFamily(b"", ago(-1).toordinal()) for name in (QUERIES, "edge_dns_routed_queries_total")}
-    # A label value has left the family since. Of the day before the first sight the platform showed more than now.
+    # The row has a series that left the chart, and for the day before the first sight more than the chart has now.
     counted[QUERIES].series[()] = DaySeries(ago(5).toordinal(), highs={-1: 1e12, -2: 5})
     rows = {
         PollKey.of("dns_statistics", "main", "dns_zone", str(zone)): StateRow("then.example", 0.0, data)

@@ -1,4 +1,4 @@
-"""The exporters of the same platform that one would write or configure otherwise."""
+"""Other exporters of the same platform: a simple one in Python, and collectd."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,8 +12,8 @@ from tests.bench.nginx_platform import FIRST_ZONE
 from tests.bench.peers import serving
 from tests.ports import free_port
 
-# Of each URL, every second: faster, it collects values while its new series are still put in order one by one, in a
-# queue without a bound, and what is measured is that queue.
+# Each URL is read every second. With a shorter interval, values would wait while new series are sorted one by one, in
+# a queue without a limit, and that queue would be measured.
 _COLLECTD = """
 BaseDir "{folder}"
 PIDFile "{folder}/pid"

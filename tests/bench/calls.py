@@ -1,4 +1,4 @@
-"""Makes platform calls in a process of its own, with a number in flight.
+"""Makes platform calls in a separate process, with a number in flight.
 
 The clients are the exporter's, plain httpx with the same models, and a bare one: aiohttp and `json.loads`.
 """

@@ -1,7 +1,7 @@
 """Polls zones with a pool of threads, each with an httpx client, and serves gauges: `PORT PLATFORM FIRST_ZONE ZONES`.
 
-So most exporters in Python are written. The gauges are those of the exporter's that need no memory of earlier polls. It
-imports nothing of the project: that would be part of its memory.
+Most exporters in Python are written like this. It has the exporter's gauges that need no memory of earlier polls. It
+imports nothing of the project, because that would count as its memory.
 """
 
 import sys

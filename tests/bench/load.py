@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from tests.bench.measured_process import Child
 
-# A server that answers faster than this is scraped so many times more in its turn, on a connection that is in use.
+# A server that answers faster than `FAST` seconds is scraped `BURST` times in its turn, on the same connection.
 FAST = 0.05
 BURST = 10
 FEWEST_ROUNDS = 3

@@ -22,7 +22,7 @@ from tests.bench.measured_process import polling_zones
 RATE = 100_000
 INTERVAL = 3600.0
 PROBE_SECONDS = 0.001
-# What an event has caused is counted, rendered and compressed within so many seconds.
+# The results of an event are counted, rendered and compressed within this many seconds.
 SETTLING_SECONDS = 3.0
 ROUNDS = 3
 DISCOVERY = PollKey(TargetKey.of("main", "account", "main"), "discovery")

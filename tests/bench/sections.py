@@ -27,9 +27,9 @@ PAUSE = 0.02
 TURNS = 3
 # Calls a second that nothing limits.
 FASTEST = 100_000
-# Within so many seconds what was polled last is counted, rendered and compressed.
+# The last polls are counted, rendered and compressed within this many seconds.
 SETTLING_SECONDS = 3.0
-# So many counts of series, one a second, are the same once the first polls have ended.
+# The first polls have ended when this many counts of series, one a second, are equal.
 SETTLED = 4
 BARE_IN_FLIGHT = 32
 CALL_SECONDS = 5.0
@@ -37,7 +37,7 @@ CALL_SECONDS = 5.0
 ONCE = 3600.0
 # The shortest interval that the exporter accepts, in seconds.
 SHORTEST = 1.0
-# For so many times the interval the exporter is scraped while it polls.
+# The exporter is scraped while it polls, for this many intervals.
 REPOLL_TIMES = 4 / 3
 
 
@@ -48,7 +48,7 @@ class Plan:
     sizes: tuple[int, ...] = (1_000, 10_000, 100_000, 500_000, 1_000_000)
     # How long the servers of a size are scraped in turn, for each encoding.
     seconds: float = 12.0
-    # Within so long every target is polled anew, while the exporter is scraped.
+    # The interval of polls while the exporter is scraped.
     repoll: float = 15.0
     in_flight: tuple[int, ...] = (1, 8, 64, 256)
     targets: tuple[int, ...] = (0, 1_000, 5_000)
@@ -102,7 +102,7 @@ def scrape(plan: Plan) -> Iterator[Table]:
                 others = {name: one for name, one in servers.items() if name not in fast}
                 for encoding in ENCODINGS:
                     bodies = {name: len(load.Scraper(one.url, encoding).scrape()[1]) for name, one in servers.items()}
-                    # Beside a peer that takes a second, there would be a turn of each in a second.
+                    # Slow peers are measured separately, because a turn with them would take seconds.
                     taken = load.in_turn(fast, encoding, plan.seconds) | load.in_turn(others, encoding, plan.seconds)
                     for name, (_, median, p99, _) in taken.items():
                         own = taken[EXPORTER].median
@@ -174,11 +174,11 @@ def polls(plan: Plan) -> Iterator[Table]:
                 times = ratio(used, made) * 1e3 / bare_ms
                 table.add(answers, int(made), ratio(made, used), used / passed, memory(child.pid) / MIB, times)
 
-            # The start of the process is in it, about a second of processor time.
+            # This includes the start of the process, about a second of processor time.
             wait(lambda: platform.requests() >= begin[0] + zones, "the first poll of every zone")
             time.sleep(SETTLING_SECONDS)
             note("the first of each zone", begin)
-            # The first round is not measured: answers of the kind before come in it.
+            # The first round is not measured, because it also has answers of the kind before.
             for number in range(plan.polled_rounds + 1):
                 write(platform.folder, number + 1)
                 if number == 1:

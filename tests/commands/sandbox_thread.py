@@ -59,7 +59,7 @@ class Platform:
 
 @contextmanager
 def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:
-    """Run a sandbox with a number of DNS zones, scripts and shield zones; its clock stands still, or is the present."""
+    """Run a sandbox with a number of DNS zones, scripts and shield zones; its clock is fixed or real."""
     started = threading.Event()
     made: list[Platform] = []
     ends: list[Callable[[], object]] = []

@@ -84,7 +84,7 @@ class Process:
         self._process.send_signal(number)
 
     def wait(self) -> Ended:
-        """Return its result, with the output from now on; the time limit covers a slow end."""
+        """Wait for the end; return the exit code and the further output. The time limit allows for a slow end."""
         out, err = self._process.communicate(timeout=END_SECONDS)
         return Ended(out, err, self._process.returncode)
 
@@ -109,7 +109,7 @@ def process(
         try:
             yield Process(started)
         finally:
-            # Told, it removes what it has laid down, and stops what it has started.
+            # After an interrupt, it removes its files and stops its processes.
             started.terminate()
             try:
                 started.wait(timeout=END_SECONDS)

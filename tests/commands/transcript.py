@@ -1,8 +1,8 @@
 """Runs the command lines of a golden file.
 
 A case has a line `$ WORDS`, as a shell reads them, perhaps after variables or `env -i`; `<x 5000>` is x 5,000 times.
-Above it may stand comments (`# `), and files that are written into the working directory (`file NAME JSON`). What is
-below it is what the command prints, and its exit code.
+Lines above it may be comments (`# `), and files that are written into the working directory (`file NAME JSON`). Lines
+below it are the output of the command, and its exit code.
 """
 
 import json
@@ -40,9 +40,9 @@ def printed(case: str, environ: Mapping[str, str], *program: str, stdin: str | N
         name, _, value = words.pop(0).partition("=")
         environ = {**environ, name: value}
     ended = invoke(*program, *words, environ=environ, stdin=stdin)
-    # Above the error stands how the command is used.
+    # The usage of the command is printed above the error.
     err = ended.err[max(0, ended.err.find("Error: ")) :]
     shown = [f"out {line}" for line in ended.out.splitlines()] + [f"err {line}" for line in err.splitlines()]
-    # What a resolver says of a name is its own.
+    # The resolver's message depends on the machine.
     shown = [re.sub(r"\.invalid.*", ".invalid…", line.replace(f"{Path.cwd()}/", "")) for line in shown]
     return [*(line[:300] for line in shown), f"exit {ended.code}"]

@@ -38,7 +38,7 @@ REPLICAS, SHARDS = 3, 2
 
 
 class Witness:
-    """Records what processes serve, and what they must not."""
+    """Records what processes serve, and violations of the guarantees."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -50,7 +50,7 @@ class Witness:
         self._served: defaultdict[str, list[tuple[float, float, int]]] = defaultdict(list)
 
     async def watch(self, exporters: Sequence[Exporter], place: int) -> None:
-        """Ask the exporter at a place of the list, which may be replaced, again and again."""
+        """Repeatedly scrape the exporter at an index of the list; it may be replaced by another one."""
         while True:
             exporter, asked, before = exporters[place], time.monotonic(), dict(self.highest)
             try:
@@ -174,7 +174,7 @@ async def chaos(
 @click.option("--minutes", default=10.0, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 def main(minutes: float, seed: int) -> None:
-    """Run it; exit with 1 if a counter fell or was served twice."""
+    """Run the processes; exit with 1 if a counter fell or was served twice."""
 
     async def run(folder: Path, postgres: Postgres) -> dict[str, Any]:
         async with sharing_processes(folder, postgres) as sharing:

@@ -99,7 +99,7 @@ class Exporter:
         """Stop reading its log, so that the pipe fills."""
         stderr = self._process.stderr
         assert stderr is not None
-        # One page, which is full for a writer as soon as anything waits in it.
+        # A pipe of one page: it is full for a writer as soon as it contains anything.
         fcntl.fcntl(stderr, fcntl.F_SETPIPE_SZ, 4096)
         self._reads = False
 

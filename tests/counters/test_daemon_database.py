@@ -47,7 +47,7 @@ async def text(exporter: Exporter, path: str) -> str:
 
 
 async def is_spare(exporter: Exporter) -> bool:
-    """Return whether an exporter is ready as a spare, which one has become once its key was accepted."""
+    """Return whether an exporter is ready as a spare; it is ready once its key was accepted."""
     return await text(exporter, "/-/ready") == "ready, spare: 1 of 1 shards are held\n"
 
 

@@ -211,7 +211,7 @@ def test_a_row_that_is_not_ours_is_refused(plain: object) -> None:
 
 
 def stored(*plain: object) -> bytes:
-    """Return a row with a family of these series, which says nothing more of it."""
+    """Return a row with a family of these series, and no other facts of the family."""
     series = {(str(number),): one for number, one in enumerate(plain)}
     return msgspec.msgpack.encode({"edge_a_total": [b"digest", DAY_0, series]})
 

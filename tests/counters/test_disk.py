@@ -62,7 +62,7 @@ def test_on_a_full_disk_counters_stand_and_the_rest_comes_later(small_disk: Path
     with capture_logs() as logs, LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         ballast = fill(small_disk)
-        # What the journal still has room for is written; then counters stand.
+        # Counts are written until the journal is full; then counters do not change.
         served = [driver.poll(50 + count) for count in range(400)]
         assert driver.ledger.fault
         assert served == sorted(value or 0 for value in served)

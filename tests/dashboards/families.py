@@ -45,7 +45,7 @@ def _exporters() -> dict[str, Known]:
     known = {info.name: Known(frozenset(info.labels)) for info in OF_TARGETS}
     for info in Telemetry(CollectorRegistry(), "0").families():
         counter, histogram = (info.kind is kind for kind in (Kind.COUNTER, Kind.HISTOGRAM))
-        # The budget of a script is in the configuration, which replicas share, too; so is what left the platform.
+        # Replicas also share the budgets of scripts, which are in the configuration, and the removed targets.
         shared = info.name.startswith(("edge_script_", "edge_target_"))
         known[info.name] = Known(frozenset(info.labels), counter, histogram, of_process=not shared)
     return known

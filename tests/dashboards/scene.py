@@ -197,7 +197,7 @@ def _counted(family: str, thing: str, labels: Labels, at: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The served series, and since when.
+    """The served series, and their time ranges.
 
     Attributes:
         value: returns a series' value at a moment, if it has one.

@@ -33,7 +33,7 @@ class Month:
         self.prometheus = prometheus
 
     def ask(self, use: Use, moment: datetime, span: float = 0, step: str | float = "") -> list[Any]:
-        """Return what a page would show at a time; without a span in seconds, what an hour or month would."""
+        """Return what a page shows at a time, over a span in seconds: by default an hour, or a month for days."""
         at, span = moment.timestamp(), span or (30 * 86_400 if use.query.step == "1d" else 3600)
         expr = filled_in(use, span=f"{span:.0f}s")
         if use.instant:

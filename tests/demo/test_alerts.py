@@ -25,7 +25,7 @@ TROUBLE: tuple[tuple[str, dict[str, object]], ...] = (
     (FAULTS, {"kind": "status", "status": 500, "path": "/v2/pipeline"}),
     (FAULTS, {"kind": "status", "status": 500, "path_regex": "/dnszone/10[4-9]/statistics"}),
 )
-# The alerts on what is there now; all others compare with hours or days ago, or are about the exporter itself, and
+# The alerts on present values. All others compare with hours or days ago, or are about the exporter itself, and
 # have their cases for promtool.
 FIRING = {
     "EdgeCollectorFailing", "EdgeDatabaseDown", "EdgeDatabaseQueryFailing", "EdgeDnsScanFailed", "EdgeImageTagMissing",

@@ -1,4 +1,4 @@
-"""The queries and commands of the runbooks, as they stand, with the labels of each alert."""
+"""The queries and commands of the runbooks, unchanged, with the labels of each alert."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def labels_of(name: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def environ(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Return the environment of a person on the exporter's host."""
+    """Return the environment of a shell on the exporter's host."""
     home = tmp_path_factory.mktemp("host")
     for name, text in (("edge-exporter", PROGRAM), ("dig", DIG)):
         (home / name).write_text(text)

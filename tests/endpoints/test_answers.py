@@ -85,7 +85,7 @@ PAIRS: tuple[list[object], ...] = (
 )
 # Equal label values, after the NUL is replaced: the first is counted.
 EQUAL = {"Classes": {"a\0": {"2026-02-08": 3}, "a\ufffd": {"2026-02-08": 40}}}
-# Those that no path can have are passed over; what is no id makes the list incomplete.
+# Ids that cannot be part of a path are skipped; a value that is no id makes the list incomplete.
 IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "a\nb", "", True, 1.5, 28.0, None, [2])
 # Pages of a list that says nothing of further pages; the last one comes again and again.
 PAGES = tuple(

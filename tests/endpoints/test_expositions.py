@@ -23,7 +23,7 @@ def assert_exposed(parts: ExporterParts, endpoints: list[dict[str, Any]], name: 
         words = re.split(r"[ {]", line.removeprefix("# HELP ").removeprefix("# TYPE "))
         families.setdefault(words[0], []).append(line)
     names = [metric["name"] for endpoint in endpoints for metric in endpoint["metrics"]]
-    # Targets stand in the order of their polls, which is no promise.
+    # The order of targets is that of their polls, which is not guaranteed.
     shown = [line for family in (*names, "edge_target_up") for line in sorted(families[family])]
     assert_golden("\n".join(shown) + "\n", EXPOSITIONS / f"{name}.prom")
 

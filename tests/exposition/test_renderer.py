@@ -29,7 +29,7 @@ INFOS = tuple(FamilyInfo(f"edge_poll_{place}", "Of a poll.", Kind.GAUGE, "", ("z
 
 @dataclass
 class Clock(TurnedClock):
-    """A clock that tests set, and that each look at it advances."""
+    """A clock that tests set, and that advances each time it is read."""
 
     step: float = 0.0
 

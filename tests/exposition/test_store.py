@@ -1,4 +1,4 @@
-"""For how long what polls leave of a target is served, and what a failed poll keeps of it."""
+"""How long the results of a target's polls are served, and which of them a failed poll keeps."""
 
 from collections.abc import Callable
 
@@ -68,7 +68,7 @@ class StoreSetup:
 @pytest.mark.parametrize(
     ("steps", "values"),
     [
-        # One generation takes several polls: a failed one leaves what a good one before it gave.
+        # One generation includes several polls: a failed poll keeps the results of a good poll before it.
         ("ok fail", [5.0]),
         ("fail ok", [5.0]),
         ("ok take fail", []),
@@ -92,7 +92,7 @@ def test_a_generation_takes_what_its_last_good_poll_gave(steps: str, values: lis
     ("steps", "expired"),
     [
         ("ok:900 fail take wait:899 expire wait:1 expire", [[], ["101"]]),
-        # A longer interval extends what a successful poll left, a shorter one takes nothing away early.
+        # A longer interval extends the lifetime of a successful poll's results; a shorter one does not reduce it.
         ("ok:6 interval:57 wait:6 expire wait:50 expire wait:1 expire", [[], [], ["101"]]),
         ("ok:57 interval:6 wait:56 expire wait:1 expire", [[], ["101"]]),
         # From the first failure on, a longer interval keeps nothing.

@@ -33,7 +33,7 @@ from tests.real_parts import find
 from tests.waiting import PATIENCE, wait_until
 
 SOURCES = Path(__file__).parent / "grafana"
-# A screen of ordinary width; above Grafana's grid stand the title and what the page is about.
+# A screen of ordinary width; the title and the page's description are above Grafana's grid.
 WIDTH, HEAD, CELL_HEIGHT = 1440, 64, 38
 # Nothing is downloaded: requests of the page are answered from the components' files.
 ORIGIN = "http://dashboards.invalid/"

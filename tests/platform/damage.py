@@ -29,7 +29,7 @@ _VALUES = (
         max_leaves=6,
     ).map(json.dumps)
 )
-# What stands in the place of a value; the last ones in an array alone. In the place of a name there is another one.
+# The replacements of a value; the last ones only in arrays. A name is replaced by another name.
 _CHANGES = ("{other}", "{other}", "null", "[{part}]", '{{"a": {other}}}')
 _IN_ARRAYS = (*_CHANGES, "{part}, {part}", "{part}, {other}")
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|-?[0-9][0-9.]*|true|false|null')

@@ -63,7 +63,7 @@ class Zones:
 
 
 class SlowZones(Zones):
-    """The same, whose next answers take time: the clock is turned by one of the delays for each."""
+    """The same, but its next answers are slow: each advances the clock by one of the delays."""
 
     def __init__(self, numbers: range) -> None:
         super().__init__(numbers)
@@ -159,7 +159,7 @@ async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sig
     zones = [Target("main", "dns_zone", str(number)) for number in (101, 102, 103)]
     async with exporter_parts(account=account, world=world(), fault=stall) as parts:
         await until(lambda: all(was_up(parts, "dns_statistics", zone) for zone in zones))
-        # What the list would name waits for it.
+        # Targets that the list would name wait for the list.
         assert was_up(parts, "shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not parts.schedule.all_discovered()
 
@@ -529,7 +529,7 @@ async def test_a_failed_poll_of_a_slow_collector_is_repeated_after_a_minute_two_
             assert 0 < target_values(parts.work.parts, status)["next_poll"] - parts.world.clock.now() <= 7200
         others = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         assert others < 2 * 10
-        # What the plan does not have is not asked for earlier than at its regular time.
+        # A target that the plan does not include is not polled before its regular time.
         no_plan = {"status": 202, "body": '{"error": {"success": false, "errorKey": "invalid_plan_type.x"}}'}
         fault = parts.faults.add({"kind": "status", "path": OF_102, "content_type": "application/json", **no_plan})
         assert 2 <= len(await minutes_of_polls(parts, fault, 150)) <= 3
@@ -659,7 +659,7 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
         resumed.set()
         await parts.settle()
         assert len(parts.samples("edge_dns_window_queries")) == 40
-        # What is removed while it waits for the ledger is not published any more.
+        # A target that is removed while its poll waits for the ledger is not published any more.
         resumed.clear()
         parts.clock.now += 300
         await parts.work.poller.tick()

@@ -42,7 +42,7 @@ def test_an_alert_goes_to_the_receiver_of_its_severity(receiver: str, alert: str
 
 
 def of_account(cause: str) -> dict[str, bool]:
-    """Return what becomes of the alerts beside one by which a whole account is down."""
+    """Return which alerts are sent or silenced if an alert fires by which a whole account is down."""
     return {
         f"{cause} account=main": SENT,
         "EdgeDnsScanFailed account=main": SILENCED,

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 - a message stands on one line, as it is printed
+# ruff: noqa: E501 - a message is one line, as it is printed
 """Secrets: their sources, reading them again, and that no output shows them."""
 
 import traceback

@@ -24,6 +24,6 @@ def test_the_share_that_moves_to_a_further_shard_is_its_own_and_no_more(total: i
 
 def test_an_owner_is_the_same_in_every_process_and_version() -> None:
     assert [owner(f"main/dns_zone/{number}", 4) for number in range(101, 109)] == [1, 2, 3, 1, 2, 1, 1, 0]
-    # A rate limit whose shield zone is not known is one of its own.
+    # A rate limit whose shield zone is not known is assigned by its own id.
     limits = [Shard(0, 4).owner_of(TargetKey.of("main", "rate_limit", str(number))) for number in range(1, 6)]
     assert limits == [owner(f"main/rate_limit/{number}", 4) for number in range(1, 6)] == [0, 0, 3, 0, 1]

@@ -39,7 +39,7 @@ async def test_a_removed_target_is_named_until_it_is_back_excluded_or_long_ago(t
             assert "edge_dns_window_queries" in pages["/101"].text.replace("<wbr>", "")
             for path in ("/999", "/", ""):
                 assert "the kinds are: access_list, account, " in pages[path].text
-        # What leaves while no exporter runs is seen by the first lists of the next run.
+        # Targets that leave while no exporter runs are missing from the first lists of the next run.
         dns.remove_zone(103)
         async with sandboxed.daemon() as running:
             assert [await gone(running) for _ in range(2)] == [{"102", "103"}, {"102", "103"}]
@@ -76,7 +76,7 @@ async def test_another_address_of_the_platform_removes_nothing_from_it(tmp_path:
 
 async def test_what_was_not_polled_yet_is_pending_in_the_metric_the_api_and_the_sentence(tmp_path: Path) -> None:
     async with sandboxed_daemons(tmp_path) as sandboxed:
-        # Nothing is discovered; that names are looked up is no target.
+        # Nothing is discovered; the look-up of names does not count as a target.
         sandboxed.account = {kind: {"discover": False} for kind in ("dns_zones", "scripts", "shield_zones")}
         sandboxed.account["dns_zones"]["ids"] = [101, 102]
         sandboxed.faults.add({"kind": "stall", "point": "start", "path_regex": "/dnszone/.*"})

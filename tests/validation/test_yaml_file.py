@@ -39,7 +39,7 @@ FILES = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file":
         ),
         # An alias is the same again, and a merge key gives way to what is written.
         (MERGED, {"a": BOTH, "b": BOTH, "c": OWN, "d": BOTH | {"m": "4"}, "e": OWN}),
-        # File names are relative to the file that says them.
+        # File names are relative to the file that contains them.
         (json.dumps(FILES | NAMES), FILES | NAMES | {"a": [{"key_file": "/conf/k", "other": "k"}]}),
     ],
 )

@@ -103,7 +103,7 @@ FORMATS = {
         'application/openmetrics-text; version="1.0.0"',
         "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.5",
         "text/plain;q=0.1 , application/openmetrics-text ; q=0.2",
-        # The most specific range decides how much text is liked.
+        # The most specific range decides the preference for text.
         "application/openmetrics-text;q=0.5,text/plain;q=0.1,*/*",
     ],
     Format.TEXT: [

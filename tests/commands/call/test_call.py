@@ -1,6 +1,6 @@
 """`call` against the sandbox: `calls.txt` has what each call prints and sends, and its exit code for scripts.
 
-A case of `calls.txt` is one of `tests.commands.transcript`. Above it may stand a fault of the platform (`fault JSON`),
+A case of `calls.txt` is one of `tests.commands.transcript`. Above it may be a fault of the platform (`fault JSON`),
 and below it the requests. The standard input is `hunter2`.
 """
 

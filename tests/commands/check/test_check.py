@@ -1,6 +1,6 @@
 """`check` on a healthy platform, and with each fault of the platform or the configuration: `well.txt`, `checks.txt`.
 
-A case of `checks.txt` is one of `tests.commands.transcript`. Above it may stand faults of the platform (`fault JSON`),
+A case of `checks.txt` is one of `tests.commands.transcript`. Above it may be faults of the platform (`fault JSON`),
 and below it the number of zones whose statistics were asked for. Of the platform's twelve zones one has an evil name.
 `PLATFORM` is its address, and `TAKEN` a port that accepts connections and never answers.
 """

@@ -1,7 +1,7 @@
 """`explain` asks a real daemon on a sandbox, like a new user, and what it prints of answers: `explain.txt`.
 
-A case of `explain.txt` is one of `tests.commands.transcript`. Above it stands the answer of an exporter at `URL`: an
-object, a list or the JSON of a text (`answer STATUS JSON`). Below it stands what the exporter was asked.
+A case of `explain.txt` is one of `tests.commands.transcript`. Above it is the answer of an exporter at `URL`: an
+object, a list or the JSON of a text (`answer STATUS JSON`). Below it is what the exporter was asked.
 """
 
 import json

@@ -214,7 +214,7 @@ async def test_a_pause_that_was_not_asked_for_grows_twofold_up_to_a_minute_and_a
         for number in range(8):
             it.ask(f"a:{number}")
             await it.at(number * 100 + 99)
-            # A Retry-After of 0 says as little as none.
+            # A Retry-After of 0 has the same effect as none.
             await it.play(f"limit a:{number} 0" if number % 2 else f"limit a:{number}")
             pauses.append(it.rate_limiter.paused_for("a"))
         await it.at(1000)

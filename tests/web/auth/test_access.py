@@ -215,7 +215,7 @@ async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: py
         WebConfig.model_validate({"basic_auth_users": dict(zip("ab", hashes, strict=True))})
     ) as client:
         answers = [await client.get("/metrics", auth=(f"unknown{number}", PASSWORD)) for number in range(3)]
-        # Nothing is checked where nothing is given.
+        # Without credentials, nothing is checked.
         answers += [await client.get("/metrics", headers={"Authorization": odd}) for odd in ("", "Basic", "Basic bm8=")]
     assert [answer.status_code for answer in answers] == [401] * 6
     assert [hashed.decode() for _, hashed in slow] == hashes[1:] * 3

@@ -31,5 +31,5 @@ def test_any_file_is_a_configuration_or_faults(tmp_path: Path, data: dict[str, o
         found = str(error)
     assert found != ""
     assert not any(words in found for words in NOT_OURS)
-    # A name may be shown; what stands in the place of a hash may not.
+    # A name may be shown; the text in the place of a hash may not.
     assert users != {"admin": SECRET} or SECRET not in found

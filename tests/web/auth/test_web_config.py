@@ -73,7 +73,7 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
     ("text", "users"),
     [
         *((text, []) for text in ("", "# nothing", "tls_server_config:\nbasic_auth_users:", "basic_auth_users: {}")),
-        # What other exporters take is taken.
+        # Everything that other exporters accept is accepted.
         ('tls_server_config: {}\nhttp_server_config: {headers: {X-Frame-Options: ""}}\nrate_limit: {}', []),
         (f"basic_auth_users: {{me: {HASH.replace('$04$', '$18$')}}}", ["me"]),
     ],
