@@ -114,6 +114,7 @@ class Accounts:
         return built
 
     def _create(self, name: str, access: Access) -> Account:
+        """Create an account or a database; the observer of a former one with its name is kept."""
         observer = AccountObserver(self.telemetry, name, self.machine.clocks.monotonic)
         client = client_of(
             access,
@@ -130,8 +131,10 @@ class Accounts:
         collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
         for name in entries:
-            self.telemetry.declare_calls(name, [sql_over_http.PIPELINE.name] if _is_database(name) else operations)
-            if not _is_database(name):
+            if _is_database(name):
+                self.telemetry.declare_calls(name, [sql_over_http.PIPELINE.name])
+            else:
+                self.telemetry.declare_calls(name, operations)
                 self.telemetry.throttled.labels(name)
 
     def _names(self) -> list[str]:
@@ -153,8 +156,8 @@ class Accounts:
 
     def is_authenticated(self) -> bool:
         """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
-        observers = [self._observers[name] for name in self._names()] or self._observers.values()
-        return any(observer.authenticated is not None for observer in observers)
+        names = self._names() or self.entries
+        return any(self._observers[name].authenticated is not None for name in names)
 
     async def try_keys(self) -> bool:
         """Call the platforms until one accepts its account's key; return whether one does, or there are no accounts."""

@@ -114,6 +114,7 @@ class Registry:
             known.merge(found, self._addresses.get(account, ""), self._wall())
 
     def _known_at(self, list_key: ListKey) -> KnownResources:
+        """Return the known resources of a list, which may be none yet."""
         return self._known.setdefault(list_key, KnownResources(list_key))
 
     def note(self, key: TargetKey, facts: Facts) -> None:

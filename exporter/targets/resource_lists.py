@@ -68,15 +68,10 @@ class KnownResources:
             address: the address of the platform.
             now: unix seconds.
         """
-        before = (self.resources, self.removals, self.source, self.was_ever_complete)
+        before = self._stored_parts()
         ended = self.ended_by(found)
         if self.was_ever_complete and self.source == address:
-            gone = [
-                Removal(TargetKey.of(*self.list_key, own_id), one.name, one.parent, now)
-                for own_id, one in self.resources.items()
-                if own_id in ended
-            ]
-            self.removals = newest([*self.removals, *gone], now - REMOVALS_LAST)
+            self._record_removals(ended, now)
         listed = {one.id: self._with_known_name(one) for one in found.resources}
         remaining = {own_id: one for own_id, one in self.resources.items() if own_id not in ended}
         missing = frozenset(remaining.keys() - listed.keys())
@@ -88,15 +83,29 @@ class KnownResources:
                 self.source = address
         else:
             self._absent &= missing
-        after = (self.resources, self.removals, self.source, self.was_ever_complete)
-        self.is_saved = self.is_saved and before == after
+        if self._stored_parts() != before:
+            self.is_saved = False
+
+    def _stored_parts(self) -> tuple[object, ...]:
+        return self.resources, self.removals, self.source, self.was_ever_complete
+
+    def _record_removals(self, ended: frozenset[str], now: float) -> None:
+        """Add the resources with these ids to the removals, and drop the removals that are too old."""
+        gone = [
+            Removal(TargetKey.of(*self.list_key, own_id), one.name, one.parent, now)
+            for own_id, one in self.resources.items()
+            if own_id in ended
+        ]
+        self.removals = newest([*self.removals, *gone], now - REMOVALS_LAST)
 
     def _with_known_name(self, one: Resource) -> Resource:
         """Return a listed resource, with the name that is known if the list leaves the name out."""
         known = self.resources.get(one.id)
+        if known is None:
+            return one
         # If it is equal, the known object is returned, because comparing the same objects is faster.
-        if known is None or known == one:
-            return known or one
+        if known == one:
+            return known
         return one if one.name else replace(one, name=known.name)
 
     def note(self, own_id: str, facts: Facts) -> None:

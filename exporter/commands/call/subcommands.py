@@ -116,7 +116,15 @@ def command_of(operation: Operation[Any]) -> click.Command:
     @click.option(f"--{what}", "callee", metavar="NAME", help=f"The {what} to call; needed if there are several.")
     @click.option("-y", "--yes", is_flag=True, help="Send the request, although it may change something.")
     @config_option
-    def command(config: Path | None, flags: Mapping[str, str], callee: str | None, *, yes: bool, **values: Any) -> None:  # noqa: ANN401
-        call(operation, values, values.pop("statements", ()), config, flags, callee=callee, yes=yes)
+    def command(
+        config: Path | None,
+        flags: Mapping[str, str],
+        callee: str | None,
+        *,
+        yes: bool,
+        statements: tuple[str, ...] = (),
+        **values: Any,  # noqa: ANN401 - the operation's parameters
+    ) -> None:
+        call(operation, values, statements, config, flags, callee=callee, yes=yes)
 
     return command

@@ -97,6 +97,7 @@ def _serves_no_pages() -> NoReturn:
 
 
 def _is_discovering(work: Work) -> bool:
+    """Return whether a discovery has not ended, or runs again."""
     schedule = work.schedule
     return not schedule.all_discovered() or any(one.plan.collector.discovers for one in schedule.running.values())
 
@@ -116,11 +117,13 @@ def _result(work: Work, name: str) -> AccountResult:
     order = sorted(plans, key=lambda collector: not plans[collector].collector.discovers)
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))
     if statuses and all(map(_concerns_the_account, statuses)):
-        return AccountResult(name, [_account_row(name, statuses[0])], len(statuses), 0.0, pace.rate, 1.0)
+        rows = [_account_row(name, statuses[0])]
+        return AccountResult(name, rows, len(statuses), demand=0.0, budget=pace.rate, stretch=1.0)
     # Of a target that does not exist, only the row of the collector that found this out is shown.
     gone = work.store.gone
     shown = [one for one in statuses if one.target.key not in gone or plans[one.collector].collector.owns_target]
-    return AccountResult(name, list(map(_row, shown)), len(statuses), pace.demand, pace.rate, pace.stretch)
+    rows = [_row(status) for status in shown]
+    return AccountResult(name, rows, len(statuses), demand=pace.demand, budget=pace.rate, stretch=pace.stretch)
 
 
 def _row(status: Status) -> Row:
