@@ -9,7 +9,7 @@ from exporter.untrusted.patterns import Pattern, PatternError
 
 UPGRADING = Path(__file__).parents[2] / "docs" / "upgrading.md"
 # (pattern, text, result). Results are `whole` (the pattern matches the whole text), `part` (only a part), `no` and
-# `refused` (it is no pattern). The engine is a library's: a row here is what the exporter adds to it, or promises.
+# `refused` (it is no pattern). The engine is a library: a row here tests what the exporter adds or guarantees.
 MATCHES: tuple[tuple[str, str, str], ...] = (
     ("prod", "my-prod-1", "part"),
     ("^prod-", "a-prod-", "no"),
