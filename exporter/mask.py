@@ -33,7 +33,7 @@ def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
     return body
 
 
-def is_ambiguous(address: str) -> bool:
+def has_ambiguous_password(address: str) -> bool:
     """Return whether a parser may take a part of the password in an address for its host, port or path, and show it."""
     return _AMBIGUOUS.search(address.partition("://")[2] or address) is not None
 

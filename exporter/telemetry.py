@@ -222,7 +222,7 @@ class Telemetry:
             if info.kind is Kind.COUNTER:
                 self.corrections.labels(info.name)
 
-    def set_aside(self, at: float) -> None:
+    def record_set_aside(self, at: float) -> None:
         """Record when a damaged state file was renamed, in unix seconds."""
         self.set_aside_at = at
         self.ledger_set_aside.set(at)

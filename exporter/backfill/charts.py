@@ -38,7 +38,7 @@ CALL_SECONDS = 600.0
 Shown = dict[tuple[FamilyInfo, LabelValues], dict[int, float]]
 
 
-def counters(collector: TargetCollector[Any]) -> tuple[FamilyInfo, ...]:
+def counters_of(collector: TargetCollector[Any]) -> tuple[FamilyInfo, ...]:
     """Return the counters of a collector."""
     return tuple(info for info in collector.families if info.kind is Kind.COUNTER)
 
@@ -118,8 +118,7 @@ class AccountCharts:
         """Return the series of one target with the counts that its live counters do not contain."""
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
-        # Counter → the first day that it counts: today, if it has no stored state.
-        begun = {info: _first_day(live[info.name]) if info.name in live else self.today for info in counters(collector)}
+        begun = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
         days = range(days.start, min(days.stop, max(begun.values())))
         shown = await self._shown(collector, target, days)
         # The labels are those of the live series.
@@ -132,6 +131,14 @@ class AccountCharts:
             if kept:
                 past.append(PastSeries(info, own + labels, kept))
         return past
+
+    def _first_day(self, live: CountedFamily | None) -> int:
+        """Return the ordinal of the first day that a live counter counts: today, if it has no stored state."""
+        if live is None:
+            return self.today
+        # `live.day` alone is not enough: it becomes a later day when a series of the family is dropped.
+        first_days = [series.first_day for series in live.series.values() if isinstance(series, DaySeries)]
+        return min([live.day, *first_days])
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
         """Return the counts that the platform shows of these days, if they are closed."""
@@ -175,13 +182,6 @@ class AccountCharts:
 
     async def _found(self, found: Inventory) -> None:
         self.registry.apply(self.account, found)
-
-
-def _first_day(live: CountedFamily) -> int:
-    """Return the ordinal of the first day that a live counter counts."""
-    # `live.day` alone is not enough: it becomes a later day when a series of the family is dropped.
-    first_days = [series.first_day for series in live.series.values() if isinstance(series, DaySeries)]
-    return min([live.day, *first_days])
 
 
 def _uncounted(series: Series | None, day: int, count: float) -> float:

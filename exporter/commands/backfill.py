@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from exporter.backfill.charts import BUILT_IN, AccountCharts, counters
+from exporter.backfill.charts import BUILT_IN, AccountCharts, counters_of
 from exporter.backfill.openmetrics import STEPS, PastSeries, write
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import Collector, TargetCollector
@@ -81,7 +81,7 @@ def command(
             raise click.UsageError("there is no account in the configuration: databases have no history")
         polled = [plan.collector for plan in plans_of(settings).values()]
         charts = _with_charts(settings, polled)
-        families = [info for one in charts for info in counters(one)]
+        families = [info for one in charts for info in counters_of(one)]
         added = _parse_labels(labels, {label for info in families for label in info.labels})
         if output.exists():
             raise click.UsageError(f"{output} already exists: remove it, or choose another --output")

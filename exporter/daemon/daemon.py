@@ -116,7 +116,7 @@ class Daemon:
         """Start to poll the configured shard; with a state database, look for a free shard in rounds."""
         settings, machine, own = self.settings, self.machine, self.settings.own_shard()
         if own is not None and not settings.state.is_shared:
-            set_aside, executor = self.telemetry.set_aside, machine.executors("state")
+            set_aside, executor = self.telemetry.record_set_aside, machine.executors("state")
             await self._start_work(own, machine.open_storage(settings.state, machine.clocks, set_aside, executor))
             self.telemetry.show(self.telemetry.shard_held, {} if own.index is None else {(str(own.index),): 1})
             return

@@ -12,7 +12,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.endpoints.endpoint import Endpoint
-from exporter.mask import is_ambiguous
+from exporter.mask import has_ambiguous_password
 from exporter.targets.sharding import Shard
 from exporter.validation.configuration_errors import KeyPath
 from exporter.validation.secrets import Secret, SecretError, SecretFile, one_of, read_secret
@@ -116,7 +116,7 @@ class WebSettings(Section):
 
 def _address_problem(address: str) -> str:
     """Return why the address of a state database cannot be used, without showing it; empty if it can."""
-    if not _POSTGRESQL.isinstance_python(address) or is_ambiguous(address) or _NO_CHARACTER.search(address):
+    if not _POSTGRESQL.isinstance_python(address) or has_ambiguous_password(address) or _NO_CHARACTER.search(address):
         return _NO_POSTGRESQL
     if find_spec("psycopg") is None:
         return "needs an extra that is not installed: pip install 'edge-exporter[postgres]'"

@@ -30,7 +30,7 @@ def plans_of(settings: Settings) -> dict[str, Plan]:
 
 def collectors_of(settings: Settings) -> tuple[Collector, ...]:
     """Return every collector, enabled or not, including those of configured queries and endpoints."""
-    return (*with_queries(queries_of(settings)), *build.collectors(endpoints_of(settings)))
+    return (*with_queries(queries_of(settings)), *build.make_collectors(endpoints_of(settings)))
 
 
 def endpoints_of(settings: Settings) -> list[Endpoint]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from exporter.backfill.charts import BUILT_IN, counters
+from exporter.backfill.charts import BUILT_IN, counters_of
 from exporter.backfill.openmetrics import DAY_MS, STEPS, PastSeries, samples, write
 
 EPOCH = date(1970, 1, 1).toordinal()
 HOUR = 3_600_000
-INFO = counters(BUILT_IN[0])[0]
+INFO = counters_of(BUILT_IN[0])[0]
 
 
 def test_a_day_is_spread_evenly_and_begins_just_after_its_midnight() -> None:

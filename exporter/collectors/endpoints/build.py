@@ -16,7 +16,7 @@ from exporter.targets.target import Target
 _DOCUMENT = TypeAdapter(Document)
 
 
-def collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
+def make_collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
     """Return the collectors of endpoints: one for each endpoint, and one for each list of targets."""
     own_kinds = [endpoint.own_label for endpoint in endpoints if endpoint.own_label]
     own = {kind: identity(f"{kind}_id", kind) for kind in own_kinds}

@@ -99,7 +99,7 @@ def compile_expression(text: str) -> Expression:
     return Expression(text, tree)
 
 
-def integral(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def whole_as_integer(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """Convert a whole float such as `28.0`, which the platform may send for an integer; return other values as is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

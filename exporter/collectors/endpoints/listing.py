@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult
 from exporter.collectors.endpoints.endpoint import LONGEST_ID, Endpoint, TargetList
-from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
+from exporter.collectors.endpoints.expression import Expression, ExpressionError, whole_as_integer
 from exporter.platform.api.document import Document
 from exporter.platform.errors import NotAvailable, PlatformError, WrongShape
 from exporter.platform.operation import Operation, Request
@@ -153,10 +153,10 @@ class EndpointListCollector(Collector):
 
     def _resource(self, item: Any) -> Resource | None:  # noqa: ANN401 - any JSON
         """Return the resource of an item; None if its id cannot be read."""
-        found = integral(_evaluated(self._listing.id, item, "id"))
+        found = whole_as_integer(_evaluated(self._listing.id, item, "id"))
         if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
             return None
-        name = None if self._listing.name is None else integral(_evaluated(self._listing.name, item, "name"))
+        name = None if self._listing.name is None else whole_as_integer(_evaluated(self._listing.name, item, "name"))
         is_text = isinstance(name, str | int | float) and not isinstance(name, bool)
         return Resource(str(found), str(name) if is_text else "")
 

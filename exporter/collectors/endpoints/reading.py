@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exporter.collectors.collector import finite
 from exporter.collectors.endpoints.endpoint import EndpointMetric
-from exporter.collectors.endpoints.expression import Expression, ExpressionError, integral
+from exporter.collectors.endpoints.expression import Expression, ExpressionError, whole_as_integer
 from exporter.collectors.endpoints.path import Path
 from exporter.metric import DayBuckets, Metric, MonthToDate, Source, as_count, declaration
 from exporter.platform.api.charts import DATE, Buckets
@@ -184,7 +184,7 @@ def _text(found: object) -> str:
     if isinstance(found, bool):
         return "true" if found else "false"
     if isinstance(found, str | int | float):
-        return str(integral(found))
+        return str(whole_as_integer(found))
     raise ExpressionError(f"found {_kind(found)}, expected a text or a number for a label")
 
 

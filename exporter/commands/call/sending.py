@@ -67,7 +67,7 @@ def call(
         yes: whether a request that may write is sent.
     """
     if statements:
-        request = sql_over_http.execution(statements, writes=not all(map(looks_read_only, statements)))
+        request = sql_over_http.execute_request(statements, writes=not all(map(looks_read_only, statements)))
     else:
         request = _request(operation, values)
     with complaining(ConfigurationError, UnicodeEncodeError, code=MISUSE):

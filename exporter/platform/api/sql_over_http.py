@@ -134,7 +134,7 @@ _RESULT = TypeAdapter(StatementResult)
 _DESCRIPTION = TypeAdapter(Description)
 
 
-def execution(statements: Sequence[str], *, writes: bool = False) -> Request[PipelineResponse]:
+def execute_request(statements: Sequence[str], *, writes: bool = False) -> Request[PipelineResponse]:
     """Return the request that `execute` sends; `writes` says whether a statement may write."""
     requests = [{"type": "execute", "stmt": {"sql": sql}} for sql in statements]
     return _pipeline_of(requests, replace(PIPELINE, writes=writes))
@@ -154,7 +154,7 @@ async def execute(
     Raises:
         PlatformError: there is no usable answer to the whole request.
     """
-    answer = await caller.call(execution(statements, writes=writes))
+    answer = await caller.call(execute_request(statements, writes=writes))
     outcomes = [
         result if isinstance(result, StatementError) else _rows(result, most_rows)
         for result in _results(answer.value, len(statements))

@@ -16,7 +16,7 @@ from urllib.request import getproxies_environment
 import httpx
 
 from exporter.blocking import blocking
-from exporter.mask import is_ambiguous
+from exporter.mask import has_ambiguous_password
 from exporter.platform import errors
 from exporter.platform.operation import DEFAULT_PORTS
 
@@ -73,7 +73,7 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
         is_usable = proxy.url.scheme in ("http", "https") and bool(proxy.url.host) and proxy.url.port != 0
     except (ValueError, httpx.InvalidURL):
         is_usable = False
-    if not is_usable or is_ambiguous(address):
+    if not is_usable or has_ambiguous_password(address):
         example = "http://proxy.example.net:3128"
         raise errors.ProxyFault(f"{variable} is not the URL of an HTTP proxy; expected one such as {example}")
     return proxy

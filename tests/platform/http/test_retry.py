@@ -147,7 +147,7 @@ WRITES: tuple[Request[Any], ...] = (
 READS: tuple[Request[Any], ...] = (
     Request(containers.TAGS, body={"registryId": "dockerhub", "imageName": "nginx", "imageNamespace": "library"}),
     Request(scripting.READ_BY_UPDATE, path={"id": 7}),
-    sql_over_http.execution(["SELECT 1"]),
+    sql_over_http.execute_request(["SELECT 1"]),
 )
 
 
