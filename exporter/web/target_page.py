@@ -7,7 +7,6 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
 from exporter.exposition.exposition import Filter, Format
-from exporter.exposition.store import HEALTH
 from exporter.targets.target import TargetKey
 from exporter.web.absences import absences
 from exporter.web.metrics import MetricsEndpoint
@@ -15,7 +14,6 @@ from exporter.web.parts import Parts
 from exporter.web.targets import all_targets, target_values
 from exporter.web.url_fields import Json, read_fields
 
-_HEALTH = frozenset(info.name for info in HEALTH)
 # A kind of target → its shipped dashboard, and the dashboard's variable for the id; empty if there is none.
 _DASHBOARDS = {
     "dns_zone": ("edge-zone", "zone"),
@@ -66,13 +64,13 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
 
 
 async def _present_values(parts: Parts, key: TargetKey) -> list[Json]:
-    """Return the samples of a target's families, as they are served now, without those of its health."""
+    """Return the samples of a target, as they are served now."""
     exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
     return [
         {"name": sample.name, "help": family.documentation, "labels": sample.labels, "value": sample.value}
         for family in text_string_to_metric_families(exposed.decode())
         for sample in family.samples
-        if family.name not in _HEALTH and sample.labels.get("account", key.account) == key.account
+        if sample.labels.get("account", key.account) == key.account
     ]
 
 
