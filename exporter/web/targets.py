@@ -39,7 +39,7 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
     """Return the targets that a URL's query asks for, failing ones first, then by account, kind and id.
 
     `states` are the numbers of the targets that match, whatever states are asked for; `matched` is the number of those
-    found, of which `targets` has at most `limit`, from `offset` on.
+    found, of which `targets` has at most `limit`, from the offset of `query` on.
 
     Raises:
         HTTPException: a parameter is unknown or invalid (400).
@@ -56,7 +56,6 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
         "total": len(known),
         "matched": len(found),
         "states": count_states(matching),
-        "offset": offset,
         "limit": limit,
         "targets": [target_values(parts, one) for one in rows[offset:]],
     }
