@@ -31,12 +31,17 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
         title, unit = f"{title}, a second", _RATES.get(info.unit, "short")
     else:
         unit = _UNITS.get(info.unit, "short")
+    query = Query(_highest_series(info, matchers), _legend(info.labels), step)
+    return Panel(title, info.help, act, TimeSeries(unit=unit, least=None), (query,), width)
+
+
+def _highest_series(info: FamilyInfo, matchers: tuple[str, ...]) -> str:
+    """Return a query for the series of a metric that are the highest at the end of the time range."""
     expr = highest(_value(info, matchers), *info.labels)
-    if info.labels:
-        ranking = highest(_value(info, matchers, AT_END), *info.labels)
-        expr = among(expr, top(ranking, _SERIES), *info.labels)
-    view = TimeSeries(unit=unit, least=None)
-    return Panel(title, info.help, act, view, (Query(expr, _legend(info.labels), step),), width)
+    if not info.labels:
+        return expr
+    ranking = highest(_value(info, matchers, AT_END), *info.labels)
+    return among(expr, top(ranking, _SERIES), *info.labels)
 
 
 def _legend(labels: tuple[str, ...]) -> str:

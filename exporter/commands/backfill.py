@@ -89,10 +89,7 @@ def command(
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
         complain("\n".join([*faults, f"nothing is written: there are no counters, or they began before {span}"]))
-    try:
-        samples = write(output, past, added, STEPS[step])
-    except OSError as error:
-        complain(f"cannot write {output}: {error.strerror or error}")
+    samples = _write(output, past, added, step)
     echo(f"{output}: {span}, {len(past)} series, {samples} samples, {output.stat().st_size / 1e6:.1f} MB.")
     echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
     if faults:
@@ -174,3 +171,11 @@ def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> r
     if start > end or end > yesterday:
         raise click.UsageError(f"--from and --to: the last day that has ended is {date.fromordinal(yesterday)}")
     return range(start, end + 1)
+
+
+def _write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: str) -> int:
+    """Write the series to a file, and return the number of samples; end the command if it cannot be written."""
+    try:
+        return write(output, past, labels, STEPS[step])
+    except OSError as error:
+        complain(f"cannot write {output}: {error.strerror or error}")

@@ -25,6 +25,7 @@ class Noise:
 
     def number(self, *parts: int) -> int:
         """Return a number of 64 bits."""
+        # As in hash functions: multiplications and shifts spread each part over all bits.
         mixed = self._seed
         for part in parts:
             mixed = (mixed ^ (part & _MASK)) * 0x9E3779B97F4A7C15 & _MASK
