@@ -133,8 +133,8 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     "leave a task behind": ("daemon.daemon:Daemon.stop", _leaving_a_task),
     "leave a zone out of service discovery": ("web.app:discover", _without_the_last),
     "ask with another key": (
-        "platform.http.credential:Credential.header",
-        lambda _: AsyncMock(return_value=("another", "AccessKey", "another")),
+        "platform.http.credential:Credential.current_key",
+        lambda _: AsyncMock(return_value="another"),
     ),
     "let the ticks end": ("polling.poll:Poller.tick", lambda _: AsyncMock()),
     "take no further targets": (

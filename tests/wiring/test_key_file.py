@@ -35,7 +35,7 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     await until(lambda: key() == "a third", "what is read beside the calls")
     path.write_text("a fourth\n")
     clock.now += CHECK_SECONDS
-    assert await Credential("access_key", key, key.look, key.refresh).header() == ("a fourth", "AccessKey", "a fourth")
+    assert await Credential("access_key", key, key.look, key.refresh).current_key() == "a fourth"
     path.unlink()
     clock.now += CHECK_SECONDS
     await key.refresh()

@@ -117,7 +117,7 @@ async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]
     """Make the call; return JSON, a message for each statement that failed, and the key that was sent."""
     # A single call has the whole budget.
     async with aclosing(client_of(access_of(callee, 1), Observer())) as client:
-        key, *_ = await client.credential.header()
+        key = await client.credential.current_key()
         caller = client.calls_until(client.clocks.monotonic() + _MOST_ATTEMPTS * callee.timeout)
         if statements:
             outcomes = (await sql_over_http.execute(caller, statements, writes=request.operation.writes)).value

@@ -260,7 +260,8 @@ class PollCalls:
     async def _prepare(self, request: Request[T]) -> ReadyCall[T]:
         """Return the call of a request with the current key or token; raises CredentialError if that cannot be read."""
         client, operation = self.client, request.operation
-        key, header, value = await client.credential.header()
+        key = await client.credential.current_key()
+        header, value = client.credential.header_with(key)
         sent = httpx.Request(
             operation.method,
             _PLACEHOLDER,

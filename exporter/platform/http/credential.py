@@ -35,8 +35,8 @@ class Credential:
         # The key or token that failed; empty if it could not be read.
         self._failed = ""
 
-    async def header(self) -> tuple[str, str, str]:
-        """Return the current key or token, and the name and the value of the header that contains it.
+    async def current_key(self) -> str:
+        """Return the current key or token.
 
         Raises:
             CredentialError: it cannot be read, or a header cannot contain it.
@@ -44,20 +44,22 @@ class Credential:
         if self._refresh is not None:
             await self._refresh()
         try:
-            secret = self._read()
+            key = self._read()
         except CredentialError:
             self._failed, self.problem = "", "cannot be used"
             raise
-        if not secret or not secret.isascii() or not secret.isprintable():
-            self._failed, self.problem = secret, "cannot be used"
+        if not key or not key.isascii() or not key.isprintable():
+            self._failed, self.problem = key, "cannot be used"
             raise CredentialError("the key is empty, or contains characters that are not allowed in a header")
-        if self._scheme == "access_key":
-            return secret, "AccessKey", secret
-        return secret, "Authorization", f"Bearer {secret}"
+        return key
 
-    def refuse(self, secret: str) -> None:
+    def header_with(self, key: str) -> tuple[str, str]:
+        """Return the name and the value of the header that contains a key or token."""
+        return ("AccessKey", key) if self._scheme == "access_key" else ("Authorization", f"Bearer {key}")
+
+    def refuse(self, key: str) -> None:
         """Record that the platform does not accept this key or token."""
-        self._failed, self.problem = secret, "is not accepted"
+        self._failed, self.problem = key, "is not accepted"
 
     def accept(self) -> None:
         """Record that the platform accepted the key or token, or that it is replaced by one that was not tried yet."""

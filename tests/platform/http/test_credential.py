@@ -37,12 +37,12 @@ async def test_a_refused_key_is_known_to_be_replaced(
     credential = Credential("access_key", read)
     match said:
         case "refused":
-            credential.refuse((await credential.header())[0])
+            credential.refuse(await credential.current_key())
         case "accepted":
             credential.accept()
         case "unread" | "unsent":
             with pytest.raises(CredentialError):
-                await credential.header()
+                await credential.current_key()
     key = later
     assert (credential.is_replaced(), credential.problem != "") == (is_replaced, is_refused)
 
