@@ -73,7 +73,7 @@ class ConfiguredSandbox:
 
 @pytest.fixture
 async def configured(tmp_path: Path) -> AsyncIterator[ConfiguredSandbox]:
-    """A place with a sandbox whose time stands still."""
+    """A folder, and a sandbox whose time does not pass."""
     async with sandbox(still(dns_zones=3)) as platform:
         yield ConfiguredSandbox(tmp_path, platform)
 

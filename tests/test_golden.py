@@ -1,4 +1,4 @@
-"""What users see of the package as lists: all events of the log and texts, and the stable metrics."""
+"""Lists of what users see: the events of the log, all other texts, and the stable metrics."""
 
 import pytest
 

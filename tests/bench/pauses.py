@@ -56,7 +56,7 @@ class Probe:
 
 
 async def until(is_so: Callable[[], bool]) -> None:
-    """Wait for a condition, and for what follows it."""
+    """Wait for a condition, and then until its results are rendered."""
     while not is_so():  # noqa: ASYNC110 - the daemon sets no event for it
         await asyncio.sleep(0.1)
     await asyncio.sleep(SETTLING_SECONDS)

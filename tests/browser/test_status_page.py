@@ -80,7 +80,7 @@ async def window(
         setup: what the page shows.
         path: what is opened, below the prefix.
         prefix: the route prefix.
-        is_clock_turned: whether the page's time stands still until the test turns it.
+        is_clock_turned: whether the page's time only moves when the test advances it.
         context: options of Playwright's `Browser.new_context`.
     """
     async with serving(setup.app(prefix), prefix) as server, await browser.new_context(**context) as own:

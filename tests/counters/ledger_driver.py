@@ -106,7 +106,7 @@ class LedgerDriver:
         return [outcome.families for outcome in self.attempt(*entries) if isinstance(outcome, Counters)]
 
     def attempt(self, *entries: PollRecord) -> list[Counters | BaseException]:
-        """Record polls together; return for each what it was counted to, or its error."""
+        """Record polls together; return the result of each, or its error."""
 
         async def attempted() -> list[Counters | BaseException]:
             return await asyncio.gather(*map(self.ledger.record, entries), return_exceptions=True)

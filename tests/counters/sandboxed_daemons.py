@@ -57,7 +57,7 @@ async def running_daemon(load: Callable[[], Settings], clocks: Clocks | None = N
 
 
 class SandboxedDaemons:
-    """A sandbox whose time stands still, and daemons on it with the same state file.
+    """A sandbox whose time does not pass, and daemons on it with the same state file.
 
     Attributes:
         later: seconds by which the daemons' wall clock is ahead of the machine's.

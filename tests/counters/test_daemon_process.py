@@ -35,7 +35,7 @@ ssize_t pwrite64(int file, const void *data, size_t size, off64_t at) {
 
 
 def hanging_disk(folder: Path) -> Sequence[str]:
-    """Return the start of a command whose writes to a disk hang while the file `hangs` exists, and make `hung` then."""
+    """Return a command prefix with which writes to a disk hang while the file `hangs` exists; they create `hung`."""
     source, library = folder / "hanging.c", folder / "hanging.so"
     source.write_text(HANGING)
     built = subprocess.run(

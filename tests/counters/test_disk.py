@@ -58,7 +58,7 @@ def fill(disk: Path) -> Path:
 
 def test_on_a_full_disk_counters_stand_and_the_rest_comes_later(small_disk: Path) -> None:
     path = small_disk / "state.db"
-    # The ledger is closed before its logs are: its thread may say so after it has served.
+    # The logs are captured until the ledger is closed, because its thread may log after a counter was served.
     with capture_logs() as logs, LedgerDriver(path) as driver:
         assert [driver.poll(count) for count in (40, 45)] == [0, 5]
         ballast = fill(small_disk)

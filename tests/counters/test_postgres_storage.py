@@ -81,7 +81,7 @@ async def prepare(storage: PostgresStorage) -> None:
 
 
 async def until_back(holder: PostgresStorage, other: PostgresStorage | None = None) -> None:
-    """Wait until a holder has its shard again; ShardTakenError is raised if another one has it, which goes on."""
+    """Wait until a holder has its shard again; if another one has it, a ShardTakenError is raised."""
 
     async def is_back() -> bool:
         if other is not None:

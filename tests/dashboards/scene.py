@@ -142,7 +142,7 @@ _SET: Mapping[str, float | Callable[[Labels, float], float | None] | None] = {
 
 
 def flow(begin: float, end: float) -> float:
-    """Return what comes from one time to another at a mean of 1 a second, 0.5 at midnight and 1.5 at noon."""
+    """Return the traffic between two times, with a mean of 1 a second: 0.5 at midnight, and 1.5 at noon."""
     turn = 2 * math.pi / DAY
     return end - begin - (math.sin(end * turn) - math.sin(begin * turn)) / 2 / turn
 

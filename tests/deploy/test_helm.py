@@ -29,7 +29,7 @@ Helm = Callable[..., str]
 
 @pytest.fixture(scope="module")
 def helm() -> Helm:
-    """Run Helm, which must succeed, or refuse what it is given; return its output, or its error."""
+    """Run Helm, and return its output; with `refuses` it must fail, and its error is returned."""
     find("helm")
 
     def ends(*arguments: str, refuses: bool = False) -> str:

@@ -17,7 +17,7 @@ START = 1_770_000_000.0
 
 
 class StoreSetup:
-    """A store with its clocks, and the ids of the targets that expired, one list for each look."""
+    """A store with its clocks, and the ids of the targets that expired, one list for each check."""
 
     def __init__(self) -> None:
         self.wall, self.monotonic, self.lifetime = TurnedClock(START), TurnedClock(100.0), 0.0

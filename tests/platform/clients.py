@@ -83,7 +83,7 @@ Script = Callable[[httpx.Request], Awaitable[Reply]]
 
 @dataclass
 class Answers(httpx.AsyncBaseTransport):
-    """Gives one answer after another, and then repeats the last; a script or an exception may stand for an answer."""
+    """Gives one answer after another, and then repeats the last; an answer may also be a script or an exception."""
 
     left: list[Reply | Script | Exception]
     sent: list[httpx.Request] = field(default_factory=list)

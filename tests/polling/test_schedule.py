@@ -93,7 +93,7 @@ def statistics(asked: Counter[str]) -> int:
 
 
 def world(zones: int = 3) -> World:
-    """A small world whose time stands still."""
+    """A small world whose time does not pass."""
     return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
 
 

@@ -62,7 +62,7 @@ def month_counter(polls: Sequence[Month]) -> Fraction:
     total = Fraction(0)
     believed, high, before = polls[0], Fraction(polls[0].value), polls[0]
     doubted = False
-    # After a reset: what the value was before, how long such a value is held, and whether it is.
+    # After a reset: the value before it, how long such a value is held back, and whether one is held back now.
     former: Fraction | None = None
     guard, held = 0.0, False
     for poll in polls[1:]:

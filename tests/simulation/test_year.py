@@ -136,7 +136,7 @@ class Year(RuleBasedStateMachine):
 
     @rule(step=st.sampled_from([-3600.0, 3600.0, 7.0 * DAY, -20_000.0 * DAY, 0.0]))
     def set_the_wall_clock(self, step: float) -> None:
-        """Set the machine's clock wrong, or right."""
+        """Set the machine's clock to a wrong time, or to the right one."""
         self.clock.step = step
         self._go_on(300)
 

@@ -55,7 +55,7 @@ class _JumpingSelector(selectors.DefaultSelector):
         if not ready and timeout is None:
             raise RuntimeError("every task waits, and there is no timer that could wake one")
         if not ready and timeout:
-            # After months, less than this would be lost in rounding, and the time would stand still.
+            # After months, a smaller step would be lost in rounding, and the time would not advance.
             self._clock.elapsed += max(timeout, 1e-6)
         return ready
 
