@@ -129,7 +129,7 @@ async def client_of(
     sleep: Callable[[float], Awaitable[None]] | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Kit]:
-    """Return a client of a platform at `url`; the answers of its caller are `useful` for so many seconds."""
+    """Return a client of a platform at `url`; an answer to its caller is of use for `useful` seconds."""
     heard, clock = Heard(), FakeClock()
     connect = connector(url, max_in_flight, one_thread("names"), connect_seconds=connect_seconds)
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
