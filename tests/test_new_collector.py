@@ -57,7 +57,7 @@ def python(checkout: Path, *words: str, **environ: str) -> subprocess.CompletedP
 
 
 def test_what_the_guide_writes_is_all_that_the_tests_need(checkout: Path) -> None:
-    """The guide's commands succeed the first time; then nothing else is to be changed by hand."""
+    """The guide's commands succeed the first time; nothing else has to be changed by hand."""
     commands = GUIDE.partition("## A new collector")[2].replace("\\\n", "")
     written = re.search(r"^WRITE_GOLDENS=1 \S+ (.*)\nmake generate$", commands, re.MULTILINE)
     assert written is not None

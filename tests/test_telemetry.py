@@ -20,7 +20,7 @@ def observer(now: list[float]) -> AccountObserver:
 def test_an_account_is_up_for_an_interval_after_an_authenticated_answer() -> None:
     now = [100.0]
     called = observer(now)
-    # A 404 that is no failure authenticates nothing.
+    # A 404 that is not a failure does not count as an authenticated answer.
     called.attempted("dns_record_scan", "404", 0.1, None)
     assert not called.is_up(1.0, 10.0)
     called.attempted("search", "200", 0.1, None)

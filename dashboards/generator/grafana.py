@@ -45,7 +45,7 @@ def build(page: Page) -> JSON:
         "description": page.about,
         "tags": [links.TAG],
         "editable": False,
-        # The platform's days and months are UTC's, and so are the ticks of its charts.
+        # The platform's days and months, and the buckets of its charts, are in UTC.
         "timezone": "utc",
         "time": {"from": page.since, "to": "now"},
         "refresh": "1m",

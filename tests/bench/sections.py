@@ -190,7 +190,7 @@ def polls(plan: Plan) -> Iterator[Table]:
 
 
 def pauses(plan: Plan) -> Iterator[Table]:
-    """Measure the longest pauses of the event loop: at the start, while a list is taken over, and in a reload."""
+    """Measure the longest pauses of the event loop: at the start, while a list is applied, and in a reload."""
     columns = ("while", "longest pause ms", "processor ms in it")
     table = Table(f"Pauses of the event loop with {plan.listed:,} targets", columns)
     with platform_serving(changes=False) as platform, TemporaryDirectory() as folder:

@@ -77,7 +77,7 @@ def samples(exposition: str, family: str) -> list[str]:
 
 
 async def told(collector: Collector, answers: Sequence[Body], *targets: Target) -> str:
-    """Write what polls of targets, one after another, ask for, and what they give.
+    """Return the requests and the results of polls of targets, one after another, as text.
 
     A line that begins with `counted` is what the ledger gets: a day's ordinal is written as its date, and `no chart` is
     a chart that is null or missing. `found` is a list of resources, each as `id of parent (name)`, and `drawn`

@@ -23,7 +23,7 @@ accounts:
 """
 # Pydantic looks for plugins when it builds the first validator; pydantic-settings imports asyncio.
 READ = {"asyncio", "importlib.metadata", "jmespath", "pydantic", "pydantic_settings", "ssl", "yaml"}
-# The library that carries calls is imported with the first call, and the pages' with the first page.
+# The HTTP library is imported with the first call, and that of the pages with the first page.
 SERVES = HEAVY - {"aiohttp", "fastapi", "jinja2", "psycopg", "tabulate"}
 
 

@@ -1,4 +1,4 @@
-"""How many label values a counter has, which ones are kept, and where those that come late begin."""
+"""How many label values a counter has, which ones are kept, and at which value late ones begin."""
 
 import math
 from dataclasses import dataclass, field

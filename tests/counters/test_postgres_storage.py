@@ -66,7 +66,7 @@ async def sessions(postgres: Postgres) -> AsyncIterator[Sessions]:
 
 
 async def until_claimed(storage: PostgresStorage, index: int) -> None:
-    """Claim until the server has ended the session of the former holder, which it does shortly after its end."""
+    """Claim until it succeeds: the server ends the session of a former holder shortly after the holder has ended."""
 
     async def is_claimed() -> bool:
         return await storage.claim() == index

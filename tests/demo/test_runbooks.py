@@ -15,7 +15,7 @@ from tests.real_parts import Prometheus, find
 from tests.rules.rule_files import load_case, run
 from tests.rules.test_runbooks import PAGES, queries
 
-# What the demo has in place of the labels of an alert.
+# The demo's values for the labels of an alert.
 LABELS = {
     "account": "demo", "zone_id": "101", "domain": "prod-shop.example", "name": "prod-shop.example",
     "database": "orders", "registry_id": "dockerhub", "image_namespace": "library", "image": "nginx",

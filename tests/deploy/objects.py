@@ -65,7 +65,7 @@ def validate(objects: list[Document]) -> None:
 
 
 def _rendered(objects: Iterable[Document]) -> str:
-    """Return objects as text, without rules and dashboards, which have one place."""
+    """Return objects as text, without rules and dashboards, which are compared elsewhere."""
     shown = [
         each for each in objects if each["kind"] != "PrometheusRule" and "-dashboard-" not in each["metadata"]["name"]
     ]

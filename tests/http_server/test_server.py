@@ -304,7 +304,7 @@ async def test_a_request_is_answered_or_refused_and_the_connection_closed(
 
 
 POST = b"POST /unread HTTP/1.1\r\nHost: here\r\n"
-# What a connection sends, and how many answers come until it is closed, each with this end.
+# What a connection sends; the number of answers until it is closed; and the end of each answer.
 CONNECTIONS = {
     "one after another": (REQUEST + asking(), 2, b"/  here"),
     "ready ones first": (READY + READY[:-2] + b"Content-Length: 3\r\n\r\nabc" + asking(), 3, b"/  here"),

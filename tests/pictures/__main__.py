@@ -70,7 +70,7 @@ def shown(since: str) -> int:
 
 
 def asked(month: Month, use: Use, span: int) -> tuple[int, list[dict[str, Any]]]:
-    """Return the distance of two points, the query's own or what a screen can show, and the series of a query."""
+    """Return the step of a query (its own, or the smallest that a screen can show), and its series."""
     step = max(int(seconds(use.query.step)), span // 800 // 60 * 60)
     return step, month.ask(use, END, span, step)
 

@@ -20,7 +20,7 @@ BY_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name
 # exporter's own, are back sooner.
 OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|target:|account_collector:")
 FIRST_ROUND, RESTART = 35 * 60, 10 * 60
-# Prometheus makes its series itself, or it always fires.
+# Alerts on series of Prometheus itself, and the alert that always fires.
 OF_EXPORTERS = {"EdgeClockWrong", "EdgeConfigurationWrong"}
 NOT_HELD = {"EdgeExporterDown", "EdgeWatchdog"}
 BY_RULE = pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.name)

@@ -97,7 +97,7 @@ def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
     limits = {shard: tuple(Resource(f"{shard.index}{n}", parent=zone) for n in "12") for shard, zone in zone_of.items()}
     place = ("main", "rate_limit")
     before = registry(type(DISCOVERING)(*place, discover=True), other)
-    # It has read the list of this shard once, and has found none of that.
+    # The other exporter has seen the own shard's rate limits in one list only.
     for listed in (limits[own], limits[other], limits[other]):
         before.apply("main", Inventory({"rate_limit": ResourceList(listed, complete=True)}))
     after = registry(type(DISCOVERING)(*place, discover=True), own)

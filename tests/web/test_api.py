@@ -67,7 +67,7 @@ async def test_an_absence_of_many_targets_names_twenty_and_says_their_number() -
 
 
 OFFSET = "offset must be a whole number of at most 9 digits, not"
-# A question → how its refusal begins; empty where it is answered.
+# A request → the beginning of its refusal; empty if it is answered.
 QUESTIONS = {
     "explain?family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean 'edge_dns_q",
     "explain?search=x": "there is no parameter 'search'; there are: family, target",

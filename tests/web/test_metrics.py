@@ -180,7 +180,7 @@ async def test_a_ready_answer_is_what_the_application_gives(
         first, last = DATE.sub(b"", await reader.read()).split(b"HTTP/1.1 200 OK\r\n")[1:]
         writer.close()
         await server.stop()
-    # Without counters each answer is rendered anew, with the process's own metrics of its moment.
+    # Without counters each answer is rendered again, with the present values of the process's own metrics.
     assert not may_serve or last.replace(b"connection: close\r\n", b"") == first
     assert len(reached) == of_application
 

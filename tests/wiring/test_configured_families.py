@@ -1,4 +1,4 @@
-"""What is served of single targets besides their values: labels and thresholds, and when their statistics changed."""
+"""Families of single targets that no answer contains: labels, thresholds, and when their statistics changed."""
 
 from json import dumps
 from pathlib import Path

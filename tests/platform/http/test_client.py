@@ -147,7 +147,7 @@ async def test_a_poll_counts_its_calls_also_when_they_fail() -> None:
         assert (await calls.call(Request(dns.RECORD_SCAN, {"zoneId": 103}))).value is None
         with pytest.raises(ServerError):
             await dns.read_statistics(calls, 104)
-    # Retries are no calls of the poll.
+    # Retries do not count as calls of the poll.
     assert (calls.number, len(platform.sent)) == (3, 5)
 
 

@@ -75,8 +75,8 @@ OTHER_CLOCK = after(429, "Sun, 08 Feb 2026 20:00:01 GMT", Date="Sun, 08 Feb 2026
 LATE = "no answer within 1 s (platform.example)"
 
 
-# The answers to a read, which may take three attempts: then the reasons of its errors, with the waits between them, and
-# the last error; what else is given to the client.
+# The answers to a read with up to three attempts; the reasons of its errors, with the waits between them, and the
+# last error; further arguments of the client.
 Case = tuple[Sequence[Reply | Script | Exception], str, Mapping[str, Any]]
 FAILS = "the platform answered"
 CASES: dict[str, Case] = {
