@@ -5,7 +5,9 @@ import json
 import logging
 import os
 import re
+import select
 from pathlib import Path
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -91,10 +93,13 @@ def test_a_full_disk_stops_nothing_and_what_a_file_cannot_hold_is_escaped(tmp_pa
 def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missing() -> None:
     read, write = os.pipe()
     with os.fdopen(read, "rb") as reader, os.fdopen(write, "w") as stream:
-        configure("info", "json", stream)
+        watched = Mock(wraps=select.poll())
+        with patch("exporter.log.select.poll", return_value=watched):
+            configure("info", "json", stream)
         # A pipe may accept only the first pieces of a line.
         for number in range(300):
             logger().info("a line", number=number, text="x" * 9000)
+        assert watched.poll.call_args.args == (0,), "the reader was waited for once"
         os.set_blocking(read, False)
         first = reader.read()
         logger().info("read again")

@@ -9,13 +9,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from exporter.backfill.charts import BUILT_IN, AccountCharts
+from exporter.backfill.charts import BUILT_IN, AccountCharts, Windowed
 from exporter.collectors import discovery
 from exporter.counters.counting import CountedFamily
 from exporter.counters.days import DaySeries
 from exporter.counters.rows import StateRow, pack
 from exporter.counters.storage import StorageError
 from exporter.daemon.daemon import Daemon
+from exporter.platform.api import dns
+from exporter.platform.operation import Request
 from exporter.sandbox import keys
 from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
@@ -23,6 +25,7 @@ from exporter.targets.target import PollKey
 from exporter.wiring.state_storage import stored_rows
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
 from tests.exporter_parts import ExporterParts, exporter_parts, only
+from tests.platform.callers import caller
 from tests.postgres import Postgres
 
 QUERIES, BREACHES = "edge_dns_queries_total", "edge_shield_rate_limit_breaches_total"
@@ -162,6 +165,13 @@ async def test_the_present_day_is_the_platform_s(tmp_path: Path) -> None:
         assert growth([raw], BREACHES, rate_limit_id=str(LIMIT)) == expected
         begins = min(min(samples)[0] for (name, _), samples in raw.items() if name == BREACHES)
         assert datetime.fromtimestamp(begins, UTC).date() == ago(27), "the map covers 28 days"
+
+
+async def test_a_window_ends_at_the_midnight_after_its_last_day() -> None:
+    asked, end = caller('{"TotalQueriesServed": 7}'), date(2026, 2, 1).toordinal()
+    await Windowed(asked, range(end - 2, end)).call(Request(dns.STATISTICS, {"id": 102}))
+    window = {"dateFrom": "2026-01-30T00:00:00Z", "dateTo": "2026-02-01T00:00:00Z"}
+    assert asked.calls == [("dns_statistics", {"id": 102, **window})]
 
 
 async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:

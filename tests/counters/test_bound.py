@@ -76,6 +76,14 @@ def test_a_lower_limit_keeps_the_oldest(target: Target) -> None:
     assert target.poll(a=1, b=5, c=5) == {"a": 0, "b": 0, "c": 0}
 
 
+def test_an_absent_one_is_dropped_in_time_although_the_clock_was_set_back(target: Target) -> None:
+    for hours, parts in ((0, {"b": 1}), (1, {}), (-1000, {})):
+        target.hours = hours
+        target.poll(a=1, **parts)
+    target.poll(retention=36, a=1)
+    assert target.poll(a=1, b=5) == {"a": 0, "b": 0}
+
+
 def test_what_is_left_out_goes_through_the_ledger(tmp_path: Path) -> None:
     key = key_of("102")
     count = Count(THINGS, ("1",), tuple(((part,), DayBuckets({TODAY: 1.0})) for part in "cab"))

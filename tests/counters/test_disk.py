@@ -171,3 +171,9 @@ def test_a_failed_write_is_not_tried_again_for_every_poll(path: Path) -> None:
         assert driver.poll(65) == 0
         now[0] = 5.0
         assert driver.poll(70) == 30
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        assert driver.poll(80) == 30
+        other.close()
+    with LedgerDriver(path) as driver:
+        assert driver.remembered_count() == 40, "the end is a further try"

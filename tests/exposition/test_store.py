@@ -83,7 +83,9 @@ class StoreSetup:
     ],
 )
 def test_a_generation_takes_what_its_last_good_poll_gave(steps: str, values: list[float | None]) -> None:
-    updates = StoreSetup().run(steps).store.take_changes().values()
+    store = StoreSetup().run(steps).store
+    has_changed, updates = store.has_changed.is_set(), store.take_changes().values()
+    assert (has_changed, store.has_changed.is_set()) == (bool(updates), False)
     families = [update[QUERIES.name] for update in updates if QUERIES.name in update]
     assert [family and family.samples[0].value for family in families] == values
 

@@ -51,10 +51,12 @@ class Zones:
     """The zones of a platform that is not the sandbox, and its answers."""
 
     def __init__(self, numbers: range) -> None:
-        self.numbers = numbers
+        self.numbers, self.is_refused = numbers, False
 
     def answer(self, path: str, query: Query) -> tuple[int, bytes]:
         """Return a page of the search, or the same statistics of each zone."""
+        if self.is_refused:
+            return 403, b""
         if path != "/search":
             return good({"TotalQueriesServed": 7, "QueriesServedChart": {}, "QueriesByTypeChart": {"1": 7}})
         page = self.numbers[int(query["from"][0]) :][:1000]
@@ -497,8 +499,11 @@ async def test_what_a_poll_costs_follows_the_number_of_its_calls_gradually() -> 
         for zones.numbers in (range(1000), range(3000), range(3000)):
             await parts.turn(900)
             demand.append(parts.value("edge_api_demand_requests_per_second", account="main") or 0.0)
-    # Three pages in place of one: a tenth of what is missing counts with each poll.
-    assert [each / demand[0] for each in demand] == pytest.approx([1.0, 1.2, 1.38])
+        zones.is_refused = True
+        await parts.turn(900)
+        demand.append(parts.value("edge_api_demand_requests_per_second", account="main") or 0.0)
+    # Three pages in place of one: a tenth of what is missing counts with each poll that succeeds.
+    assert [each / demand[0] for each in demand] == pytest.approx([1.0, 1.2, 1.38, 1.38])
 
 
 HOURLY = {**STATISTICS, "dns_statistics": {"interval": "1h"}}

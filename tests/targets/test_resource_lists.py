@@ -38,9 +38,9 @@ def names(made: Registry) -> str:
     return "".join(one.name for one in sorted(made.selected(*PLACE)))
 
 
-def restored(made: Registry) -> Registry:
+def restored(made: Registry, after: Registry | None = None) -> Registry:
     """Return the registry of the next start."""
-    after = registry(DISCOVERING, Shard(0, 1))
+    after = after or registry(DISCOVERING, Shard(0, 1))
     made.save(lambda account, kind, packed: after.restore((account, kind), packed))
     return after
 
@@ -79,7 +79,8 @@ def test_names_of_configured_ids_are_looked_up_for_all_shards() -> None:
 
 def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known() -> None:
     resources = tuple(Resource(str(number), f"script-{number}") for number in range(300))
-    made = registry(type(DISCOVERING)("main", "script", discover=True, attributes={"read": "get"}), Shard(0, 2))
+    scripts = type(DISCOVERING)("main", "script", discover=True, attributes={"read": "get"})
+    made = registry(scripts, Shard(0, 2))
     made.apply("main", Inventory({"script": ResourceList(resources, complete=True)}))
     read: list[TargetKey] = []
     while unread := made.unread_scripts("main"):
@@ -88,6 +89,7 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
             made.note(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
+    assert restored(made, registry(scripts, Shard(0, 2))).unread_scripts("main") == []
 
 
 def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:
@@ -119,6 +121,10 @@ def test_the_newest_thousand_removals_of_each_account_are_reported() -> None:
     removals = made.removals()
     assert Counter(one.key.account for one in removals) == dict.fromkeys(accounts, 1000)
     assert "1" not in {one.key.id for one in removals}, "it left first"
+    # The clock is set back during a restart.
+    back = Registry(Shard(), lambda: 1.0)
+    back.configure(made.selections("dns_zone"))
+    assert {one.at for one in restored(made, back).removals()} == {1.0}
 
 
 def test_a_list_from_before_zones_were_discovered_is_not_whole() -> None:

@@ -78,6 +78,7 @@ def test_what_a_proxy_gets_is_secret_which_without_a_password_may_be_its_user(mo
         ("", "localhost LOCALHOST. a.localhost 127.0.0.1 127.9.9.9 ::1", "localhost.example.net 10.0.0.7 ::2"),
         ("example.net", "example.net api.example.net API.Example.NET.", "badexample.net example.net.evil"),
         (".example.net", "example.net api.example.net", "badexample.net"),
+        ("example.net.", "example.net api.example.net", "badexample.net"),
         ("*.example.net", "api.example.net", "badexample.net"),
         ("a.test, b.test c.test", "a.test b.test c.test", "d.test"),
         ("example.net:8080", "", "example.net api.example.net"),
