@@ -155,8 +155,10 @@ SITUATIONS = (
         {"account": ONE, "fault": status(STATISTICS, body={"TotalQueriesServed": None})}),
     Situation("fields that are left out after they were there", {(DNS, ZONE): {NONE: GAUGES[1:]}},
         {"account": ONE}, after(status(STATISTICS, body={"TotalQueriesServed": 5}))),
-    Situation("a failing target whose last values are still served", {(DNS, ZONE): {}}, {"account": ONE},
-        after(status(STATISTICS, 500), turns=300)),
+    Situation("a failing target whose last values are still served",
+        {(DNS, "dns_zone/104"): {NONE: (WINDOW[2], DAY[1])}},
+        {"account": {**ONE, "dns_zones": {**OFF, "ids": [104]}}},
+        after(status("/dnszone/104/statistics", 500), turns=300)),
     Situation("values that no poll has renewed in time", whole(FAILING, {DNS: ZONE}), {"account": ONE}, expired,
         ("failing since 2026-02-08 12:00:00 UTC: no poll has succeeded in time",)),
     Situation("a list that fails", whole(FAILING, {SHIELDS: "shield_zone/1 shield_zone/2 shield_zone/3 account/main"}),
@@ -209,6 +211,7 @@ async def test_the_cause_of_every_family_is_the_scripted_one(
     assert sum(counts.values()) == sum(len(absence.targets) * len(absence.families) for absence in absences)
     said = "\n".join(absence.finding.text for absence in absences)
     assert [words for words in situation.words if words not in said] == [], said
+    assert "has none: the platform answered 500" not in said
 
 
 async def test_each_family_of_a_polled_target_has_series_or_is_absent() -> None:
@@ -223,7 +226,9 @@ async def test_each_family_of_a_polled_target_has_series_or_is_absent() -> None:
 
 
 async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or_unknown() -> None:
-    async with exporter_parts(more={"shard": {"index": 0, "total": 3}}) as parts:
+    rule = next(number for number in range(1, 99) if owner(f"main/waf_custom_rule/{number}", 3))
+    account = {"waf_custom_rules": [{"id": rule}]}
+    async with exporter_parts(account=account, more={"shard": {"index": 0, "total": 3}}) as parts:
         explainer, zones = parts.work.parts.explainer, parts.world.dns.zones
         for zone in ZONES:
             shard, name = owner(f"main/{zone}", 3), zones.name(int(zone[-3:]))
@@ -233,3 +238,4 @@ async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or
         assert explainer.presence(unknown) == dict.fromkeys(unknown, "not known, or removed")
         named = {target.key.label for one in await explainer.absences() for target in one.targets}
         assert named & set(ZONES) <= {zone for zone in ZONES if owner(f"main/{zone}", 3) == 0}
+        assert "waf_custom_rule/*" not in named, "the configuration names one"

@@ -59,11 +59,15 @@ async def test_targets_are_found_ordered_and_paged(query: str, found: str) -> No
     assert answer["matched"] == (4 if "offset" in query else len(rows))
 
 
-async def test_an_absence_of_many_targets_names_twenty_and_says_their_number() -> None:
+async def test_an_absence_of_an_account_names_twenty_targets_and_says_their_number() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
-        setup.registry.configure([Selection("main", "dns_zone", tuple(map(zone, range(25))))])
-        (found,) = (await client.get("/api/v1/explain?family=edge_dns_window_queries")).json()["absences"]
-    assert (len(found["targets"]), found["number"]) == (20, 25)
+        selections = [
+            Selection("main", "dns_zone", tuple(map(zone, range(25)))),
+            Selection("other", "dns_zone", (zone(1, account="other"),)),
+        ]
+        setup.registry.configure(selections)
+        found = (await client.get("/api/v1/explain?family=edge_dns_window_queries")).json()["absences"]
+    assert [(len(one["targets"]), one["number"]) for one in found] == [(20, 25), (1, 1)]
 
 
 OFFSET = "offset must be a whole number of at most 9 digits, not"

@@ -46,7 +46,7 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
         http_server_config:
           http2: true
           headers:
-            X-Frame-Options: deny
+            X-Frame-Options: DENY
             Strict-Transport-Security: max-age=31536000
         basic_auth_users:
           prometheus: {HASH}
@@ -63,7 +63,7 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
     assert (tls.min_version, tls.max_version, tls.curve_preferences) == ("TLS12", "TLS13", ("CurveP256",))
     assert not tls.prefer_server_cipher_suites
     assert tls.cipher_suites == ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256")
-    headers = {"X-Frame-Options": "deny", "Strict-Transport-Security": "max-age=31536000"}
+    headers = {"X-Frame-Options": "DENY", "Strict-Transport-Security": "max-age=31536000"}
     assert config.http_server_config.headers == headers
     assert {user: secret.get_secret_value() for user, secret in config.basic_auth_users.items()} == {"prometheus": HASH}
     assert HASH not in f"{config!r} {config}"
