@@ -27,6 +27,7 @@ from tests.waiting import PATIENCE, until
 PIECE = bytes(1024 * 1024)
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 READY = REQUEST.replace(b"/", b"/ready", 1)
+STUCK = REQUEST.replace(b"/", b"/stuck", 1)
 WITHOUT_BODY = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\n"
 
 
@@ -144,16 +145,20 @@ async def test_a_stop_waits_for_a_client_that_reads_late_though_the_application_
     assert (len(body) == len(PIECE) * 16) == is_whole
 
 
-@pytest.mark.parametrize("idle", [REQUEST, WITHOUT_BODY], ids=["after a request", "without the body of a request"])
+@pytest.mark.parametrize(
+    "idle", [REQUEST, WITHOUT_BODY, STUCK], ids=["answered", "without its body", "takes no answer"]
+)
 async def test_an_idle_connection_is_closed_for_a_new_one_and_not_one_that_is_being_answered(
     idle: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("loop_server.KEEPALIVE_SECONDS", "protocol.REQUEST_SECONDS"):
+    for name in ("loop_server.KEEPALIVE_SECONDS", "loop_server.UNTAKEN_SECONDS", "protocol.REQUEST_SECONDS"):
         monkeypatch.setattr(f"exporter.http_server.{name}", 2 * PATIENCE)
     begun, release = asyncio.Event(), asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         begun.set()
+        if scope["path"] == "/stuck":
+            await unread(send)
         if scope["path"] == "/slow":
             await release.wait()
         await named(scope, receive, send)
