@@ -16,6 +16,7 @@ def test_an_address_that_cannot_be_requested_is_not_shown(monkeypatch: pytest.Mo
 
 
 def test_an_exporter_that_does_not_answer_is_not_healthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy.invalid")
     monkeypatch.setenv("HEALTHCHECK_URL", f"http://127.0.0.1:{free_port()}/-/healthy")
     with pytest.raises(SystemExit, match="refused"):
         main()

@@ -177,14 +177,6 @@ async def test_a_script_whose_host_name_may_still_come_is_no_reason_for_an_empty
     assert [[group["targets"] for group in answer.json()] for answer in answers[1:]] == [[], [["router.example"]]]
 
 
-async def test_what_its_own_answer_says_is_gone_is_listed_no_more(tmp_path: Path) -> None:
-    async with sandboxed_daemons(tmp_path) as sandboxed, sandboxed.daemon() as running:
-        before = await addresses(running.client, "dns_zone")
-        sandboxed.world.dns.remove_zone(102)
-        await running.poll("dns_statistics")
-        assert await addresses(running.client, "dns_zone") == [before[0], before[2]]
-
-
 async def test_a_spare_lists_nothing() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.registry.configure([DISCOVERING])

@@ -41,6 +41,10 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     await key.refresh()
     with pytest.raises(CredentialError, match="does not exist"):
         key()
+    path.write_text("a fifth\n")
+    clock.now += CHECK_SECONDS
+    await key.refresh()
+    assert key() == "a fifth"
 
 
 @pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])
