@@ -176,8 +176,9 @@ class EndpointMetric(Section):
         """Require one source, the suffix of the name for that source, and label values that are not secrets."""
         sources = [key for key in _SOURCES if key in self.model_fields_set and getattr(self, key) is not None]
         if len(sources) != 1:
+            place = sources[1] if sources else "name"
             found = " and ".join(sources) or "none"
-            yield (sources[1] if sources else "name",), f"found {found}, expected one of {', '.join(_SOURCES)}"
+            yield (place,), f"found {found}, expected one of {', '.join(_SOURCES)}"
             return
         source = sources[0]
         is_info = source == "info"
@@ -188,10 +189,11 @@ class EndpointMetric(Section):
             (is_info and "scale" in self.model_fields_set, "scale", _WITH_INFO),
             (is_info and not self.info, "info", "is empty; expected labels and expressions"),
         )
-        # The values of the label are names of fields in the answer, unless the expression itself names them.
         expression = self.value or self.days or self.month
-        if self.label and expression and expression.branches() is None and (problem := _secret_problem(expression)):
-            yield (source,), problem
+        if self.label and expression and expression.branches() is None:
+            # The values of the label are names of fields in the answer: the expression itself does not name them.
+            problem = _secret_problem(expression)
+            yield from broken((problem, source, problem))
 
     def _wrong_suffix(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
         """Require a suffix of the name if the metric's source is one of `users`, and refuse it otherwise."""

@@ -118,7 +118,7 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         if answer.value.total is not None:
             total = answer.value.total
         # Stop at a page without a new item: the platform may ignore `from`, and would send it without end. An item that
-        # cannot be read may be new.
+        # cannot be read may be new; if there is a total, that ends the search.
         may_have_new = len(names) > known or (total is not None and len(readable) < len(items))
         is_last = total is not None and received >= total
         if is_last or not may_have_new:
