@@ -54,7 +54,7 @@ def memory(pid: int) -> int:
 
 @contextmanager
 def started(command: Sequence[object], url: str, path: str = "") -> Iterator[Child]:
-    """Run a command until the block ends, which begins when a path of its URL is answered."""
+    """Run a command until the block ends; the block begins when a path of its URL is answered."""
     words, silent = [*map(str, command)], subprocess.DEVNULL
     with subprocess.Popen(words, stdout=silent, stderr=silent) as process:
 

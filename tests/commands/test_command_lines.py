@@ -1,4 +1,4 @@
-"""What commands refuse, and what a shell is offered: `command_lines.txt`, in the form of `tests.commands.transcript`.
+"""What commands refuse, and completions: `command_lines.txt`, in the form of `tests.commands.transcript`.
 
 `TAKEN` is a port on which something listens and never answers.
 """

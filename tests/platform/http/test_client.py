@@ -53,7 +53,7 @@ LISTING = Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": 3})
 BOTS = Request(shield.BOT_DETECTION, {"shieldZoneId": 3})
 NO_PLAN = '{"data": null, "error": {"success": false, "errorKey": "invalid_plan_type.bot_detection"}}'
 SLOW_DOWN = '{"data": null, "error": {"success": false, "statusCode": 429, "message": "slow down"}}'
-# A request, its answer, the error, and the code and the reason that the observer is told.
+# A request, its answer, the error, and the code and the reason that are reported to the observer.
 OUTCOMES: dict[str, tuple[Request[Any], Reply, type[PlatformError] | None, str, str | None]] = {
     "a zone that does not exist": (STATISTICS, Reply(404), NotFound, "404", "not_found"),
     "a zone that was never scanned": (Request(dns.RECORD_SCAN, {"zoneId": 102}), Reply(404), None, "404", None),

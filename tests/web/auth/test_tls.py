@@ -121,7 +121,7 @@ def test_the_cipher_suites_are_those_that_are_named(settings: TlsSettings, monke
             {"client_auth_type": "RequireAndVerifyClientCert", "client_allowed_sans": ("prometheus.example.org",)},
             {"ours"},
         ),
-        # By the authorities of the system.
+        # Without a file, the certificates are verified by the authorities of the system.
         ({"client_auth_type": "RequireAndVerifyClientCert", "client_ca_file": None}, {"ours", "other"}),
     ],
 )
