@@ -6,10 +6,10 @@ from exporter.commands.output.table import lay_out
 
 
 def test_columns_share_the_width_and_are_never_narrower_than_sixteen() -> None:
-    rows = [("x" * 5, "b" * 20, "c" * 60)]
+    rows = [("日本x", "b" * 20, "c" * 60)]
     for width, shares in ((None, (20, 60)), (90, (20, 60)), (60, (20, 31)), (40, (16, 16)), (10, (16, 16))):
         table = lay_out("ABC", rows, width, folded="BC").splitlines()
-        assert table[1] == "  ".join(["x" * 5, "b" * shares[0], "c" * shares[1]]), width
+        assert table[1] == "  ".join(["日本x", "b" * shares[0], "c" * shares[1]]), width
 
 
 def test_a_wide_character_takes_two_columns() -> None:

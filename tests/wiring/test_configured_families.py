@@ -6,7 +6,7 @@ from typing import Any
 
 from exporter.settings.targets import ALERTS
 from tests.counters.sandboxed_daemons import sandboxed_daemons
-from tests.exporter_parts import ExporterParts, configuration, exporter_parts, still
+from tests.exporter_parts import ExporterParts, account_at, configuration, exporter_parts, still
 
 CHANGED = "edge_dns_statistics_changed_timestamp_seconds"
 
@@ -46,9 +46,13 @@ async def test_targets_have_the_labels_and_thresholds_that_are_configured_for_th
             f'{{alert="EdgeTargetFailing",target="script/{script}"}} 4.0',
         }
         url = parts.settings.accounts[0].base_url
-        left = {"exclude": ["^router$"]}
-        parts.settings = configuration(url, {}, {"thresholds": [{**surge, "value": 6}]}, scripts=left)
+        left = {"exclude": ["^router$"], "monthly_budget_dollars": {"gone": 1}}
+        off = {key: {"discover": False} for key in ("dns_zones", "scripts", "shield_zones")}
+        accounts = [account_at(url, scripts=left), account_at(url, name="second", **off)]
+        thresholds = [{**surge, "value": 7, "account": "second"}, {**surge, "value": 6}]
+        parts.settings = configuration(url, {}, {"accounts": accounts, "thresholds": thresholds})
         await parts.daemon.reload()
+        assert parts.value("edge_exporter_script_budget_unmatched") == 1
         assert told(parts, "edge_target_labels") == set()
         assert told(parts, "edge_alert_threshold") == {'{alert="EdgeDnsQueriesSurge",target="dns_zone/101"} 6.0'}
         assert parts.samples("edge_target_up", target=f"script/{script}") == {}

@@ -53,7 +53,7 @@ class _Secret(click.File):
         try:
             # click itself would leave the file open if another parameter is refused.
             with click.open_file(value, encoding=self.encoding) as file:
-                text = file.read().removesuffix("\n").removesuffix("\r")
+                text = file.read().removesuffix("\n")
         except (OSError, ValueError):
             self.fail("is not a readable file; a secret is read from a file, or - for standard input")
         if not text:
