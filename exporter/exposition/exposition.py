@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 
 from prometheus_client.registry import Collector
 
-from exporter.exposition.sample_lines import END, Format, encode, header, own_families, render
+from exporter.exposition.sample_lines import END, Format, encode, header, own_families
 from exporter.exposition.segments import Body, Part, Segment, with_changes
 from exporter.exposition.store import Update
-from exporter.log import logger
-from exporter.metric import Family, FamilyInfo, Kind
+from exporter.metric import FamilyInfo, Kind
 from exporter.targets.target import PollKey
 
 __all__ = ["Exposition", "Filter", "Format", "Generation"]
@@ -103,13 +102,13 @@ class Exposition:
         self._blocks = blocks
 
     def take(self, changes: Mapping[PollKey, Update]) -> None:
-        """Render the changed targets; only the segments that differ are joined and compressed again."""
+        """Replace the chunks of changed targets; only the segments that differ are joined and compressed again."""
         chunks = defaultdict[str, dict[PollKey, bytes]](dict)
         # Sorted here once, and not again for each family.
         for key, update in sorted(changes.items()):
-            for name, family in update.items():
+            for name, chunk in update.items():
                 if name in self._blocks:
-                    chunks[name][key] = b"" if family is None else _rendered(key, family)
+                    chunks[name][key] = chunk
         for name, changed in chunks.items():
             self._blocks[name].segments = with_changes(self._blocks[name].segments, changed)
 
@@ -137,13 +136,3 @@ class Exposition:
         if not wanted.collectors and not wanted.targets:
             pieces.append(encode(own_families(self.own, self._admits, wanted.names), form))
         return b"".join((*pieces, END[form]))
-
-
-def _rendered(key: PollKey, family: Family) -> bytes:
-    """Return the sample lines of a target."""
-    try:
-        return render(family)
-    except (ValueError, TypeError, AttributeError) as error:
-        # A bug in one family must not stop all others from being updated.
-        logger().error("family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error))
-        return b""

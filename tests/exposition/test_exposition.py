@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
 from exporter.exposition.sample_lines import header, render
-from exporter.exposition.store import Update
+from exporter.exposition.store import Store, Update
 from exporter.label_values import label_value
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.targets.target import PollKey
@@ -49,7 +49,7 @@ def family(info: FamilyInfo, zone: str, value: float = 1.0, count: int = 1) -> F
 
 def of(*families: Family) -> Update:
     """Return a change of these families."""
-    return {family.info.name: family for family in families}
+    return {family.info.name: render(family) for family in families}
 
 
 def exposition() -> Exposition:
@@ -64,7 +64,7 @@ def text(generation: Generation, form: Format = Format.TEXT) -> str:
     return b"".join(generation.bodies[form].plain()).decode()
 
 
-State = Mapping[PollKey, Mapping[str, Family]]
+State = Mapping[PollKey, Update]
 
 
 def naive(state: State, form: Format, wanted: Filter = Filter()) -> bytes:  # noqa: B008
@@ -80,7 +80,7 @@ def naive(state: State, form: Format, wanted: Filter = Filter()) -> bytes:  # no
         ]
         if keys and (not wanted.names or info.name in wanted.names):
             parts.append(header(info, form))
-            parts.extend(render(state[known][info.name]) for known in keys)
+            parts.extend(state[known][info.name] for known in keys)
     return b"".join(parts) + (b"# EOF\n" if form is Format.OPENMETRICS else b"")
 
 
@@ -104,25 +104,26 @@ def changes(draw: st.DrawFn) -> tuple[PollKey, Update]:
     number, collector = draw(st.integers(0, 12)), draw(st.sampled_from(["scans", "statistics"]))
     known = key(number, collector, draw(st.sampled_from(["main", "other"])))
     if draw(st.booleans()):
-        return known, dict.fromkeys(info.name for info in INFOS)
+        return known, dict.fromkeys((info.name for info in INFOS), b"")
     zone = label_value(draw(st.text(max_size=4))) + f"/{known.target.account}/{collector}/{number}"
     infos = draw(st.lists(st.sampled_from(INFOS), unique=True, max_size=4))
     values = st.floats(min_value=0, allow_nan=False, allow_infinity=False) | st.integers(0, 10**9).map(float)
     families = tuple(family(info, zone, draw(values), draw(st.integers(0, 3))) for info in infos)
-    return known, {**dict.fromkeys(draw(st.sets(st.sampled_from([info.name for info in INFOS])))), **of(*families)}
+    gone = draw(st.sets(st.sampled_from([info.name for info in INFOS])))
+    return known, {**dict.fromkeys(gone, b""), **of(*families)}
 
 
-def applied(state: dict[PollKey, dict[str, Family]], known: PollKey, update: Update) -> None:
+def applied(state: dict[PollKey, Update], known: PollKey, update: Update) -> None:
     """Apply a change to the simple model."""
     held = {**state.get(known, {}), **update}
-    state[known] = {name: each for name, each in held.items() if each is not None and each.samples}
+    state[known] = {name: lines for name, lines in held.items() if lines}
 
 
 @given(st.lists(st.lists(changes(), max_size=6), max_size=8))
 def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
     turns: list[list[tuple[PollKey, Update]]],
 ) -> None:
-    state: dict[PollKey, dict[str, Family]] = {}
+    state: dict[PollKey, Update] = {}
     with patch("exporter.exposition.segments.SEGMENT_BYTES", 200):
         made = exposition()
         for turn in turns:
@@ -135,7 +136,7 @@ def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
                 assert b"".join(generation.bodies[form].plain()) == expected
                 assert gzip.decompress(generation.bodies[form].packed) == expected
         series = made.build().series
-    assert series == sum(len(each.samples) for families in state.values() for each in families.values())
+    assert series == sum(lines.count(b"\n") for held in state.values() for lines in held.values())
 
 
 FILTERS = st.builds(
@@ -148,7 +149,7 @@ FILTERS = st.builds(
 
 @given(st.lists(changes(), max_size=30), FILTERS)
 def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollKey, Update]], wanted: Filter) -> None:
-    state: dict[PollKey, dict[str, Family]] = {}
+    state: dict[PollKey, Update] = {}
     made = exposition()
     for known, update in made_changes:
         applied(state, known, update)
@@ -162,10 +163,12 @@ def names(exposed: str) -> list[str]:
 
 
 def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:
-    made = exposition()
+    made, store = exposition(), Store(lambda: 0.0, lambda: 0.0, lambda *_: 0.0, lambda *_: 0.0)
     broken = Family(WINDOW, (Sample(("9", "one too many"), 1.0),))
     with capture_logs() as logs:
-        made.take({key(9): of(broken, family(DAY, "9")), key(10): of(family(WINDOW, "10"))})
+        store.change(key(9), (broken, family(DAY, "9")))
+        store.change(key(10), (family(WINDOW, "10"),))
+    made.take(store.take_changes())
     assert names(text(made.build())) == ["edge_window_queries", "edge_day_start_timestamp_seconds"]
     assert [(log["event"], log["family"], log["target"]) for log in logs] == [
         ("family cannot be rendered", "edge_window_queries", "dns_zone/9")
