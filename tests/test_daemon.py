@@ -409,6 +409,8 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
         with capture_logs() as logs:
             monkeypatch.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
             await until(lambda: any(line["event"] == "task fails" for line in logs))
+            ended = daemon.work.tasks.rounds["renderer"].ended
+            await until(lambda: daemon.work.tasks.rounds["renderer"].ended > ended, "the end of a round that failed")
         assert [(line["task"], line["error"]) for line in logs if line["event"] == "task fails"] == [
             ("renderer", "ZeroDivisionError('division by zero')")
         ]
@@ -418,6 +420,9 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
         monkeypatch.undo()
         served = daemon.work.renderer.current
         await until(lambda: daemon.work.renderer.current is not served, "a later round")
+        with capture_logs() as logs, monkeypatch.context() as broken:
+            broken.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
+            await until(lambda: any(line["event"] == "task fails" for line in logs), "a second failure")
         assert 'edge_exporter_task_failures_total{task="renderer"} 0' not in (await client.get("/metrics")).text
 
 
