@@ -172,8 +172,9 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         (account,) = daemon.work.schedule.accounts.values()
         assert (account.client.timeout, account.client.rate_limiter.rate) == (11.0, 1000.0), "no quarter of it"
         assert logging.getLogger().level == logging.ERROR
-        configured.write(FILE)
+        configured.write(FILE.replace("{url}", configured.sandbox.url.replace("http", "HTTP")))
         assert (await client.post("/-/reload")).text == "reloaded\n"
+        assert "\nedge_dns_queries_total{" in (await client.get("/metrics")).text, "it is the same address"
         assert (logging.getLogger().level, await loaded()) == (logging.WARNING, 1.0)
         monkeypatch.setattr(daemon, "load", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):

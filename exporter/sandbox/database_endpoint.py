@@ -27,7 +27,7 @@ async def _on_pipeline(request: Request) -> Response:
     if kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
     # The host name is that of a database, such as `orders.lite.example.net`; any other host means the first database.
-    named = _HOST.fullmatch(request.headers.get("host", "").partition(":")[0])
+    named = _HOST.fullmatch(request.headers.get("host", ""))
     database = world.databases.get(DATABASES[0] if named is None else named["database"].lower())
     if database is None:
         return PlainTextResponse("There is no such database", 404)
