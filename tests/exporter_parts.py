@@ -45,7 +45,7 @@ def still(at: float = START, **sizes: Any) -> World:
 async def served(app: Starlette) -> AsyncIterator[str]:
     """Serve a sandbox on a free port; yield its URL."""
     server = SandboxServer(app)
-    await server.start()
+    server.start()
     try:
         yield server.url
     finally:

@@ -53,7 +53,7 @@ def command(*, listen: str, sandbox_port: int, fast: bool, seed: int, log_level:
 async def _run(world: World, listen: str, sandbox_port: int, log_level: Level) -> None:
     sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
     with listening("--sandbox-port"):
-        await sandbox.start()
+        sandbox.start()
     settings = demo_settings(world, sandbox.url, listen, log_level)
     async with AsyncExitStack() as beside:
         beside.push_async_callback(sandbox.stop)

@@ -45,7 +45,7 @@ async def _run(world: World, host: str, port: int) -> None:
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     server = SandboxServer(create_app(world), host, port)
     with listening("--port or --host"):
-        await server.start()
+        server.start()
     click.echo(_introduction(server.url))
     await ended.wait()
     await server.stop()

@@ -108,7 +108,7 @@ class Daemon:
             raise
         prefix = settings.web.route_prefix
         app = create_app(lambda: daemon._parts, daemon.reload, route_prefix=prefix)
-        await server.start(app, prefix, app.ready)
+        server.start(app, prefix, app.ready)
         daemon._log.info("serving", url=server.url + prefix.rstrip("/") + "/metrics")
         return daemon
 

@@ -114,7 +114,7 @@ class LoopServer(uvicorn.Server):
         self._warned: dict[str, float] = {}
 
     def start(self) -> None:
-        """Serve from now on; requests are answered when this returns."""
+        """Serve from now on."""
         self.config.load()
         # uvicorn's own loop renews the `Date` header.
         self._run(self.main_loop())
@@ -153,6 +153,7 @@ class LoopServer(uvicorn.Server):
             try:
                 accepted, _ = await asyncio.get_running_loop().sock_accept(self._bound)
             except ConnectionAbortedError:
+                # The client has disconnected already.
                 continue
             except OSError as error:
                 self._warn("connections cannot be accepted", error=error.strerror or str(error))

@@ -55,8 +55,8 @@ class SandboxServer:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self.port}"
 
-    async def start(self) -> None:
-        """Start to serve; return when requests are answered.
+    def start(self) -> None:
+        """Serve from now on.
 
         Raises:
             ListenError: the address cannot be used.

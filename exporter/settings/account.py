@@ -172,7 +172,7 @@ class AccountSettings(Section):
         images = [f"{image.registry_id}/{image.namespace}/{image.name}" for image in self.images]
         yield from duplicates((("images", place), image) for place, image in enumerate(images))
         for key in ("rate_limits", "access_lists", "waf_custom_rules"):
-            yield from duplicates([((key, place), one.id) for place, one in enumerate(getattr(self, key))], "id")
+            yield from duplicates(((key, place, "id"), one.id) for place, one in enumerate(getattr(self, key)))
 
 
 def parse_database_url(value: str) -> str:

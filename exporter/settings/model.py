@@ -79,13 +79,13 @@ class Settings(BaseSettings, Section):
                 yield ("collectors", name), f"unknown key{suggestion(name, known)}"
         yield from wrong_names(self.endpoints)
         for kind in ("accounts", "databases"):
-            yield from duplicates([((kind, place), one.name) for place, one in enumerate(getattr(self, kind))], "name")
+            yield from duplicates(((kind, place, "name"), one.name) for place, one in enumerate(getattr(self, kind)))
         queries = [
-            (("databases", outer, "queries", inner), query.name)
+            (("databases", outer, "queries", inner, "name"), query.name)
             for outer, database in enumerate(self.databases)
             for inner, query in enumerate(database.queries)
         ]
-        yield from duplicates(queries, "name")
+        yield from duplicates(queries)
         try:
             self.own_shard()
         except ValueError as error:

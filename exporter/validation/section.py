@@ -92,16 +92,13 @@ def broken(*rules: tuple[object, str, str]) -> Iterator[Conflict]:
     return (((key,), message) for is_broken, key, message in rules if is_broken)
 
 
-def duplicates(entries: Iterable[tuple[KeyPath, object]], key: str = "") -> Iterator[Conflict]:
-    """Refuse a value that occurs twice in a list of places and values.
-
-    `key` is the key of the value below its place; empty if the value is at the place itself.
-    """
+def duplicates(values: Iterable[tuple[KeyPath, object]]) -> Iterator[Conflict]:
+    """Refuse each value that occurs a second time; each comes with its path."""
     seen: dict[object, KeyPath] = {}
-    for place, value in entries:
+    for path, value in values:
         if value in seen:
-            yield (*place, key) if key else place, f"duplicate '{str(value)[:60]}', first in {written(seen[value])}"
-        seen.setdefault(value, place)
+            yield path, f"duplicate '{str(value)[:60]}', first in {written(seen[value])}"
+        seen.setdefault(value, path)
 
 
 def validated(

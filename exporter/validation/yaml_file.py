@@ -81,10 +81,9 @@ def parse_marked(text: str, source: str) -> MarkedFile:
         if root is None or root.tag == _NULL:
             return MarkedFile(source)
         if isinstance(root, yaml.MappingNode):
-            lines = dict(islice(_lines(root, ()), _MOST_VALUES + 1))
-            if len(lines) > _MOST_VALUES:
+            places = dict(islice(_places(root, source), _MOST_VALUES + 1))
+            if len(places) > _MOST_VALUES:
                 raise _wrong(f"found more than {_MOST_VALUES} values", root)
-            places = {path: Place(source, line) for path, line in lines.items()}
             return MarkedFile(source, _data(root, Path(source).parent), places)
         line = root.start_mark.line + 1
         message = f"found {'a list' if isinstance(root, yaml.SequenceNode) else 'text'}, expected a mapping"
@@ -151,13 +150,13 @@ def _data(node: yaml.Node, folder: Path, key: str = "") -> Any:  # noqa: ANN401 
     return str(folder / node.value) if key.endswith("_file") and node.value.strip() else node.value
 
 
-def _lines(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, int]]:
-    """Yield the path of each value in a node, and its line: that of its key or, in a list, its own."""
+def _places(node: yaml.Node, source: str, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Place]]:
+    """Yield the path of each value in a node, and its place: that of its key or, in a list, its own."""
     inner: list[tuple[str | int, yaml.Node, yaml.Node]] = []
     if isinstance(node, yaml.MappingNode):
         inner = [(key.value, key, value) for key, value in node.value]
     elif isinstance(node, yaml.SequenceNode):
         inner = [(number, item, item) for number, item in enumerate(node.value)]
     for step, marked, value in inner:
-        yield (*path, step), marked.start_mark.line + 1
-        yield from _lines(value, (*path, step))
+        yield (*path, step), Place(source, marked.start_mark.line + 1)
+        yield from _places(value, source, (*path, step))

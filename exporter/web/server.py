@@ -65,8 +65,8 @@ class WebServer:
             logger().warning("the limit of open files is low, raise it (ulimit -n)", limit=files, needed=needed)
         self._connections.allow(room)
 
-    async def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
-        """Serve an application and the answers that are ready; requests are answered when this returns."""
+    def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
+        """Serve an application, and the answers that are ready, from now on."""
         access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
         if (settings := self._config.tls_server_config) is not None:
             self._tls = ServerTls(settings, self._files)

@@ -37,6 +37,6 @@ async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
 async def server(world: World) -> AsyncIterator[SandboxServer]:
     """The sandbox's server on a free port."""
     running = SandboxServer(create_app(world))
-    await running.start()
+    running.start()
     yield running
     await running.stop()

@@ -114,7 +114,7 @@ class SimulatedMachine:
         async def connect() -> httpx.AsyncBaseTransport:
             return self.platform
 
-        async def hand_out(app: ASGIApp, *_more: object) -> None:
+        def hand_out(app: ASGIApp, *_more: object) -> None:
             self.app = app
 
         machine = Machine(

@@ -173,7 +173,7 @@ async def test_a_ready_answer_is_what_the_application_gives(
             await app(scope, receive, send)
 
         server = WebServer("127.0.0.1", 0, None)
-        await server.start(noting, "/edge", app.ready)
+        server.start(noting, "/edge", app.ready)
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         kept = f"{method} /edge{path} HTTP/1.1\r\nAccept-Encoding: {encoding}\r\n"
         writer.write(f"{kept}\r\n{kept}Connection: close\r\n\r\n".encode())

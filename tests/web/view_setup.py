@@ -213,7 +213,7 @@ def _unused() -> NoReturn:
 async def serving(app: ASGIApp, prefix: str = "/") -> AsyncIterator[WebServer]:
     """Serve an application on a port of the loopback interface, without access control."""
     server = WebServer("127.0.0.1", 0, None)
-    await server.start(app, prefix)
+    server.start(app, prefix)
     try:
         yield server
     finally:

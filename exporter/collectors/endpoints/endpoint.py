@@ -253,4 +253,4 @@ class Endpoint(Section):
             (has_own_targets and own_kind in _TAKEN_KINDS, "label" if self.label else "name", taken),
         )
         yield from duplicates((("ids", place), text) for place, text in enumerate(self.ids))
-        yield from duplicates(((("metrics", place), one.name) for place, one in enumerate(self.metrics)), "name")
+        yield from duplicates((("metrics", place, "name"), one.name) for place, one in enumerate(self.metrics))

@@ -229,7 +229,7 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     headers = "http_server_config: {headers: {X-Content-Type-Options: nosniff}}\n"
     path.write_text(f"{tls}basic_auth_users: {{prometheus: {HASH}}}\n")
     server = WebServer("127.0.0.1", 0, path)
-    await server.start(served(), ready=lambda _scope: ([(b"content-length", b"0")], b""))
+    server.start(served(), ready=lambda _scope: ([(b"content-length", b"0")], b""))
     url = server.url.replace("127.0.0.1", "localhost")
     try:
         async with httpx.AsyncClient(verify=authority.client(), base_url=url, trust_env=False) as client:
