@@ -62,6 +62,7 @@ TOGETHER = {
     "a refused credential is sent in place of the account being down": {
         "EdgeCredentialRefused account=main": SENT,
         "EdgeAccountDown account=main": SILENCED,
+        "EdgeAccountDown account=second": SENT,
     },
     "an exporter that is down silences its instance and the missing shard": {
         "EdgeExporterDown instance=exporter-0:9877": SENT,
@@ -74,12 +75,14 @@ TOGETHER = {
         "EdgeCollectorFailing account=main collector=scripts": SENT,
         "EdgeTargetFailing account=main collector=scripts target=script/7": SILENCED,
         "EdgeTargetFailing account=main collector=dns_statistics target=dns_zone/102": SENT,
+        "EdgeTargetFailing account=second collector=scripts target=script/7": SENT,
         "EdgeScriptOverBudget account=main": SENT,
     },
     "a zone whose queries have dropped silences that its statistics stand still": {
         "EdgeDnsQueriesDropped account=main zone_id=102": SENT,
         "EdgeDnsStatisticsStalled account=main zone_id=102": SILENCED,
         "EdgeDnsStatisticsStalled account=main zone_id=103": SENT,
+        "EdgeDnsStatisticsStalled account=second zone_id=102": SENT,
         "EdgeDnsStatisticsStalled account=main": SENT,
     },
     "a database that is down silences its own queries": {
