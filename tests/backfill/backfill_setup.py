@@ -71,7 +71,7 @@ class BackfillSetup:
     @property
     def state(self) -> StateSettings:
         """The settings of the state file."""
-        return StateSettings(path=self.folder / "state.db")
+        return StateSettings(path=self.folder / "state?#%.db")
 
     @property
     def output(self) -> Path:

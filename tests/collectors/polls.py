@@ -26,12 +26,11 @@ Body = str | bytes | PlatformError | None
 
 
 def context_of(caller: Caller, target: Target, names: Mapping[tuple[str, str], str] | None = None) -> Context:
-    """Return the context of a poll, with the target's name and others by their kind and id."""
+    """Return the context of a poll that began a second ago, with the target's name and others by their kind and id."""
     registry = Registry(Shard(), lambda: 0.0)
     registry.configure([Selection("main", "shield_zone", discover=True)])
     known = {TargetKey.of("main", kind, one): name for (kind, one), name in (names or {}).items()}
     registry.remember({target.key: target.name, **known})
-    # The poll began before the answer's date.
     return Context(caller, registry, NOW - timedelta(seconds=1), AsyncMock())
 
 

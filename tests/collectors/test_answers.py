@@ -192,11 +192,3 @@ async def test_today_is_the_platforms_day() -> None:
     polled = await poll(shield_rate_limits.COLLECTOR, TARGETS["rate_limit"], body, date=date)
     lines = samples(exposed(shield_rate_limits.COLLECTOR, polled), "edge_shield_rate_limit_day_breaches")
     assert ([line.rpartition(" ")[2] for line in lines], polled.date) == (["4.0", "3.0", "2.0"], date)
-
-
-async def test_a_credit_is_not_counted_and_the_next_number_goes_on() -> None:
-    answers = (f'{{"Id": 7, "Name": "router", "MonthlyCost": {cost}}}' for cost in (1.5, -2.0, 2.0))
-    polls = [await poll(scripts.COLLECTOR, SCRIPT, answer) for answer in answers]
-    totals = [exposed(scripts.COLLECTOR, *polls[:count]) for count in (1, 2, 3)]
-    lines = [samples(total, "edge_script_cost_dollars_total")[0] for total in totals]
-    assert [line.rpartition(" ")[2] for line in lines] == ["0.0", "0.0", "0.5"]

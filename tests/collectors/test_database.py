@@ -78,7 +78,7 @@ NO_DESCRIBE: dict[str, Body] = {
     "no description": answer({"type": "ok", "response": {"type": "describe"}}),
 }
 STATEMENTS = (
-    "SELECT 1", "select 1;", "-- a comment; with a semicolon\nSELECT 1", "SELECT 'it''s; fine'",
+    "SELECT 1", "select 1;", "SELECT 1; -- x", "-- a comment; with a semicolon\nSELECT 1", "SELECT 'it''s; fine'",
     '/* ; */ SELECT \';\' AS a, "b;" FROM [c;d] ; ', "SELECT 1; SELECT 2", "SELECT 1; -- x\nDELETE FROM a",
     "SELECT 'a;b'; DROP TABLE a", "SELECT 'a; b", "-- x\n /* y */ select 1", "VALUES (1)",
     "EXPLAIN QUERY PLAN SELECT 1", "EXPLAIN DELETE FROM a", "EXPLAIN PRAGMA journal_mode = WAL",
@@ -86,7 +86,7 @@ STATEMENTS = (
     "WITH a AS (SELECT 'delete' AS x, \"update\" FROM c) SELECT * FROM a", "WITH a AS (SELECT 1) DELETE FROM b",
     "WITH a AS (SELECT 1) INSERT INTO b SELECT * FROM a", "with a as (select 1) REPLACE INTO b SELECT * FROM a",
     "WITH a AS (SELECT 1) UPDATE b SET c = 1", "SELECTED", "PRAGMA user_version", "INSERT INTO a VALUES (1)",
-    "DELETE FROM a -- SELECT", "/* SELECT",
+    "DELETE FROM a -- SELECT", "/* SELECT", "SELECT 1 /* ; DELETE FROM a",
 )  # fmt: skip
 
 

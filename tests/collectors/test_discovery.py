@@ -83,6 +83,7 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "names of shield zones, too": ((NAMES, "shield_zone"), [FOUND, zones(3)]),
     "names, and zones that are listed": ((NAMES, "shield_zone", *LIMITS), [FOUND, zones(3), limits(55)]),
     "names that could not be looked up": ((NAMES, "shield_zone", *LIMITS), [FAULT, zones(3), limits(55)]),
+    "names that could not be looked up, for which no zones are listed": ((NAMES, "shield_zone"), [FAULT, zones(3)]),
     "names, and zones that could not be listed": ((NAMES, "shield_zone"), [FOUND, FAULT]),
 }
 

@@ -134,6 +134,7 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(mon
         *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),
         *((f"a list of {pages}", collector(of_a_list(more=None), "things_list"), pages) for pages in PAGES),
         ("an empty page before others", collector(of_a_list(), "things_list"), ANNOUNCED),
+        ("a list of names that are numbers", collector(of_a_list(name="Id"), "things_list"), item),
         ("a list that the plan lacks", collector(of_a_list(), "things_list"), LACKING),
     ]
     text = ""

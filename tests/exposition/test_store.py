@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from exporter.collectors.collector import Outcome
-from exporter.exposition.store import GONE, TOO_LATE, Store
+from exporter.exposition.store import GONE, LAST_SUCCESS, TARGET_UP, TOO_LATE, Store
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from exporter.platform.errors import Deadline
 from exporter.targets.target import PollKey, Target
@@ -86,6 +86,8 @@ def test_a_generation_takes_what_its_last_good_poll_gave(steps: str, values: lis
     store = StoreSetup().run(steps).store
     has_changed, updates = store.has_changed.is_set(), store.take_changes().values()
     assert (has_changed, store.has_changed.is_set()) == (bool(updates), False)
+    ended = dict.fromkeys((QUERIES.name, TARGET_UP.name, LAST_SUCCESS.name), b"")
+    assert not steps.endswith("remove") or list(updates) == [ended]
     lines = [update[QUERIES.name] for update in updates if QUERIES.name in update]
     assert [float(line.split()[-1]) if line else None for line in lines] == values
 
@@ -127,3 +129,12 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
 def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float, message: str) -> None:
     (status,) = StoreSetup().run(steps).store.statuses.values()
     assert (status.since, status.up, status.message) == (since, not since, message)
+
+
+def test_a_poll_replaces_the_name_of_its_target_and_what_is_left_out_of_it() -> None:
+    store, renamed = StoreSetup().run("ok").store, Target("main", "dns_zone", "101", "renamed.example")
+    for left_out in ({QUERIES.name: 1}, {}):
+        store.publish("dns_statistics", Outcome(renamed), duration=0.1, left_out=left_out)
+    (status,) = store.statuses.values()
+    names = [family.samples[0].values[-1] for family in status.health()]
+    assert (names, status.left_out) == (["renamed.example"] * 2, {})

@@ -49,8 +49,7 @@ def test_of_very_many_that_recover_the_others_are_counted() -> None:
 
 def test_a_list_is_logged_whenever_it_begins_to_fail_in_an_account() -> None:
     failure_log, fault = FailureLog(), ServerError("the platform answered 500")
-    polls = (("main", fault), ("main", fault), ("other", fault), ("main", None), ("main", fault), ("other", fault))
     with capture_logs() as logs:
-        for account, error in polls:
+        for account, error in (("main", fault), ("main", fault), ("other", fault), ("main", None), ("main", fault)):
             failure_log.note_list("shield_zones", account, error)
     assert [line["account"] for line in logs] == ["main", "other", "main"]

@@ -81,8 +81,10 @@ def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     made.configure([Selection("main", "rate_limit", (fixed,), discover=True)])
     found = TargetKey.of("main", "rate_limit", "55")
     keys = (fixed.key, found, *(TargetKey.of("main", "shield_zone", zone) for zone in "34"))
-    assert [made.owner_of(key, parent) for key, parent in zip(keys, ("", "4", "", ""), strict=True)] == [2, 1, 2, 1]
+    assert [made.owner_of(key, parent) for key, parent in zip(keys, ("4", "4", "", ""), strict=True)] == [2, 1, 2, 1]
     assert [made.is_elsewhere(key) for key in keys] == [True, False, True, False]
     made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="4"),), complete=True)}))
     limits = [(target.name, target.attributes["shield_zone_id"]) for target in made.targets("rate_limit")]
     assert limits == [("", "4")]
+    spare = registry(Selection("main", "account", (Target("main", "account", "main"),)), Shard(None, 2))
+    assert list(spare.targets("account", every_shard=True)) == []

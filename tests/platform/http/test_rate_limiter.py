@@ -174,14 +174,6 @@ def names(count: int, prefix: str = "/") -> list[str]:
     return [f"{prefix}{number}" for number in range(count)]
 
 
-async def test_calls_pass_at_the_rate_in_the_order_in_which_they_came_and_their_waits_are_told() -> None:
-    async with limited_calls(rate=10) as it:
-        it.ask(*names(30))
-        await it.at(100)
-    assert it.granted == [(round(number / 10, 6), path) for number, path in enumerate(names(30))]
-    assert [round(seconds, 6) for seconds in it.waited] == [round(number / 10, 6) for number in range(1, 30)]
-
-
 async def test_after_a_rest_no_more_than_a_tenth_of_a_second_is_made_up_for() -> None:
     async with limited_calls(rate=100) as it:
         await it.at(60)

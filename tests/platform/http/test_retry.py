@@ -112,9 +112,7 @@ CASES: dict[str, Case] = {
         {"useful": 1.25, "deadline": 60.0},
     ),
     "a retry that waits for the budget has a second all the same": (
-        [Reply(500), stall],
-        f"server_error 0.25 timeout: {LATE}",
-        {"useful": 1.5, "deadline": 60.0, "rate": 0.5},
+        [Reply(500), stall], f"server_error 0.25 timeout: {LATE}", {"useful": 1.5, "deadline": 60.0, "rate": 0.5}
     ),
     "a first attempt has its time": (
         [stall], f"timeout: {LATE.replace('1 s', '1.25 s')}", {"useful": 0.02, "deadline": 1.25}
