@@ -124,9 +124,12 @@ class _Loader(yaml.SafeLoader):
         """Compose a mapping, which has each key once."""
         node = super().compose_mapping_node(anchor)
         lines: dict[str, int] = {}
-        for key, _ in node.value:
+        for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _wrong("found a key that is no text", key)
+            if key.style is None and ":" in key.value and (value.tag, value.value) == (_NULL, ""):
+                # Such as `{api_key:KEY}`. A message that names the key would show a secret.
+                raise _wrong("found a key without a space after its colon", key)
             if key.value in lines and key.tag != _MERGE:
                 raise _wrong(f"found duplicate key {key.value[:60]!r}, first on line {lines[key.value]}", key)
             lines[key.value] = key.start_mark.line + 1

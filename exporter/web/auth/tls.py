@@ -96,7 +96,8 @@ def _read_pem(settings: TlsSettings, key: str) -> Pem:
     try:
         return Pem(f"{key}_file", read_regular(file).decode("ascii", "replace"))
     except UnreadableError as error:
-        raise TlsFileError(f"{key}_file", str(error)) from None
+        # The private key may have been given in place of its file's name.
+        raise TlsFileError(f"{key}_file", error.reason if key == "key" else str(error)) from None
 
 
 def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
@@ -195,5 +196,5 @@ class ServerTls:
             self._fault = ""
         except TlsFileError as error:
             if str(error) != self._fault:
-                logger().error("TLS file not usable, the old one stays in force", error=str(error))
+                logger().error("TLS file not usable, the old one stays in force", key=error.key, error=str(error))
             self._fault = str(error)

@@ -206,8 +206,8 @@ async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
                 async with asyncio.timeout(PATIENCE):
                     while (await connect(port, authority.client()))[2] == before[2]:
                         pass
-    said = ("TLS file not usable, the old one stays in force", WRONG_PAIR)
-    assert (greetings, [(line["event"], line["error"]) for line in logs]) == ([True] * 8, [said] * 2)
+    said = ("TLS file not usable, the old one stays in force", "key_file", WRONG_PAIR)
+    assert (greetings, [(line["event"], line["key"], line["error"]) for line in logs]) == ([True] * 8, [said] * 2)
 
 
 async def test_a_file_that_was_restored_is_reported_when_it_breaks_again(tmp_path: Path, settings: TlsSettings) -> None:
@@ -237,7 +237,8 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("cert_file", {"cert_file": nothing}, "none does not exist"),
         ("key_file", {"cert_file": broken}, WRONG_PAIR),
-        ("key_file", {"key_file": tmp_path}, f"{tmp_path} is a directory, expected a file"),
+        ("key_file", {"key_file": tmp_path}, "is a directory, expected a file"),
+        ("key_file", {"key_file": nothing}, "does not exist"),
         *(("key_file", {"key_file": file}, WRONG_PAIR) for file in (settings.cert_file, other, encrypted)),
         ("key", {"key_file": None, "key": "hunter2"}, WRONG_PAIR),
         *(
