@@ -174,8 +174,11 @@ async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
 async def test_a_renewed_certificate_is_served_where_a_file_can_be_opened(
     authority: Authority, settings: TlsSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with serving(ServerTls(settings, one_thread("web files"))) as port:
+    files = one_thread("web files")
+    async with serving(ServerTls(settings, files)) as port:
         before = await connect(port, authority.client())
+        # The reading that the connection began has ended.
+        await blocking(files, int)
         authority.issue()
         # Its date may be that of a copy.
         os.utime(settings.cert_file or "", (1, 1))
@@ -193,11 +196,12 @@ async def test_a_renewed_certificate_is_served_where_a_file_can_be_opened(
 async def test_a_broken_renewal_leaves_what_was_and_is_reported_once(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
-    greetings = []
+    greetings, files = [], one_thread("web files")
     with capture_logs() as logs:
-        async with serving(ServerTls(settings, one_thread("web files"))) as port:
+        async with serving(ServerTls(settings, files)) as port:
             for times in (1, 2):
                 before = await connect(port, authority.client())
+                await blocking(files, int)
                 (tmp_path / "server.crt").write_text("half a file")
                 greetings.append(await is_let_in(port, authority.client()))
                 await until(lambda times=times: len(logs) == times, "a read that fails")  # type: ignore[misc]
