@@ -60,7 +60,6 @@ def test_one_in_time_counts_in_full_and_one_that_comes_late_or_returns_starts_at
     assert target.poll(a=1) == {"a": 0}
     assert target.poll(a=1, b=3, c=2) == {"a": 0, "b": 3}
     target.poll(b=3)
-    # An absence does not last longer if the clock is set back.
     target.hours -= 1000
     assert target.poll(retention=0, b=4, c=9) == {"b": 4}
     assert target.poll(b=4, c=9) == {"b": 4, "c": 0}, "the place of a is free, and c holds 9 already"

@@ -80,8 +80,7 @@ def test_names_of_configured_ids_are_looked_up_for_all_shards() -> None:
 
 def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known() -> None:
     resources = tuple(Resource(str(number), f"script-{number}") for number in range(300))
-    scripts = type(DISCOVERING)("main", "script", discover=True, attributes={"read": "get"})
-    made = registry(scripts, Shard(0, 2))
+    made = registry(type(DISCOVERING)("main", "script", discover=True, attributes={"read": "get"}), Shard(0, 2))
     made.apply("main", Inventory({"script": ResourceList(resources, complete=True)}))
     read: list[TargetKey] = []
     while unread := made.unread_scripts("main"):
@@ -90,7 +89,7 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
             made.note(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
-    assert restored(made, registry(scripts, Shard(0, 2))).unread_scripts("main") == []
+    assert restored(made, registry(made.selections("script")[0], Shard(0, 2))).unread_scripts("main") == []
 
 
 def test_a_shard_reports_the_rate_limits_of_its_own_zones_alone() -> None:

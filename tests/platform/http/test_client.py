@@ -27,8 +27,9 @@ GOOD = '{"TotalQueriesServed": 7, "QueriesServedChart": {"yesterday": 1, "2026-0
     [("Sun, 08 Feb 2026 12:00:07 GMT", NOON), *((text, None) for text in ("", "yesterday", "Sun, 99 Feb 2026 12:00"))],
 )
 async def test_an_answer_holds_the_value_the_platforms_clock_and_the_body(date: str, read: datetime | None) -> None:
-    async with answered(good(GOOD, Date=date)) as (kit, _):
-        got = await dns.read_statistics(kit.calls, 102)
+    async with answered(good(GOOD, Date=date), good(GOOD)) as (kit, _):
+        got, undated = [await dns.read_statistics(kit.calls, 102) for _ in range(2)]
+    assert (undated.date is None) == (read is None), "an answer without a date has the time that is known"
     assert (got.value.total_queries_served, got.date, got.raw) == (7, read, GOOD.encode())
 
 

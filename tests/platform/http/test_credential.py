@@ -41,6 +41,7 @@ async def test_a_refused_key_is_known_to_be_replaced(
         case "accepted":
             credential.accept()
         case "unread" | "unsent":
+            credential.refuse("new")
             with pytest.raises(CredentialError):
                 await credential.current_key()
     key = later
