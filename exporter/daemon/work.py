@@ -13,7 +13,7 @@ from exporter.daemon import event_loop
 from exporter.daemon.accounts import Accounts
 from exporter.daemon.machine import Machine
 from exporter.daemon.tasks import Tasks
-from exporter.explain.explainer import Explainer
+from exporter.explain.causes import Explainer
 from exporter.exposition.exposition import Exposition
 from exporter.exposition.renderer import LONGEST_GAP, Renderer
 from exporter.exposition.store import HEALTH, STATES, Status, Store
@@ -31,7 +31,7 @@ from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
 from exporter.web.targets import all_targets
-from exporter.wiring.configured_families import ConfiguredFamilies
+from exporter.wiring.labels_and_thresholds import LabelsAndThresholds
 from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.selections import addresses_of, selections_of
 
@@ -88,7 +88,7 @@ class Work:
         self._failures = FailureLog()
         self.poller = Poller(self.schedule, self.registry, self.store, self.ledger, telemetry, clocks, self._failures)
         self.accounts = Accounts(telemetry, self.ledger, machine)
-        self._configured_families = ConfiguredFamilies(self.registry, self.store, telemetry)
+        self._labels_and_thresholds = LabelsAndThresholds(self.registry, self.store, telemetry)
         exposition = Exposition(telemetry.registry)
         thread = machine.executors("renderer")
         self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread)
@@ -210,7 +210,7 @@ class Work:
         removals = self.registry.removals()
         removed = {(one.key.account, one.key.label, label_value(one.name)): one.at for one in removals}
         telemetry.show(telemetry.target_removed, removed)
-        self._configured_families.show(self._settings)
+        self._labels_and_thresholds.show(self._settings)
 
     def _show_states(self, statuses: Sequence[Status], accounts: Iterable[str]) -> None:
         """Update the numbers of targets by state, by reason of failure, and with totals that differ from their days."""

@@ -2,7 +2,7 @@
 
 - `store.py`: whether the polls of each target succeed, and its families until they expire.
 - `sample_lines.py`: renders a family as the client library's encoder does.
-- `segments.py`: joins and compresses the bytes of many targets.
+- `compressed_segments.py`: joins and compresses the bytes of many targets.
 - `exposition.py`: keeps both formats up to date.
 - `renderer.py`: builds the next generation on a thread, at most once a second.
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from prometheus_client.registry import Collector
 
+from exporter.exposition.compressed_segments import Body, Part, Segment, with_changes
 from exporter.exposition.sample_lines import END, Format, encode, header, own_families
-from exporter.exposition.segments import Body, Part, Segment, with_changes
 from exporter.exposition.store import Update
 from exporter.metric import FamilyInfo, Kind
 from exporter.targets.target import PollKey

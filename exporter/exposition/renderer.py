@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from isal import igzip
 
 from exporter.blocking import blocking
+from exporter.exposition.compressed_segments import DEFLATE_LEVEL
 from exporter.exposition.exposition import Exposition, Filter, Format, Generation
-from exporter.exposition.segments import DEFLATE_LEVEL
 from exporter.exposition.store import Store, Update
 from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
+from exporter.exposition.compressed_segments import SEGMENT_BYTES
 from exporter.exposition.exposition import Filter, Format
-from exporter.exposition.segments import SEGMENT_BYTES
 from exporter.http_server.protocol import ReadyAnswer
 from exporter.web.headers import ALWAYS, MOST_REMEMBERED, accepted, with_headers
 from exporter.web.parts import Parts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from exporter import __version__
 from exporter.clock import Clocks
 from exporter.counters.ledger import Ledger
-from exporter.explain.explainer import Explainer
+from exporter.explain.causes import Explainer
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import Store
 from exporter.polling.schedule import Schedule

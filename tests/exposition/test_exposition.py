@@ -124,7 +124,7 @@ def test_whatever_changes_the_exposition_is_what_a_naive_rendering_gives(
     turns: list[list[tuple[PollKey, Update]]],
 ) -> None:
     state: dict[PollKey, Update] = {}
-    with patch("exporter.exposition.segments.SEGMENT_BYTES", 200):
+    with patch("exporter.exposition.compressed_segments.SEGMENT_BYTES", 200):
         made = exposition()
         for turn in turns:
             for known, update in turn:

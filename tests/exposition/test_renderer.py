@@ -141,7 +141,7 @@ async def test_no_scrape_sees_a_target_s_samples_from_two_polls() -> None:
         while True:
             await setup.renderer.render()
 
-    with patch("exporter.exposition.segments.SEGMENT_BYTES", 1000):
+    with patch("exporter.exposition.compressed_segments.SEGMENT_BYTES", 1000):
         async with rendering() as setup:
             for number in range(ZONES):
                 setup.publish(number, 0, parts=3)

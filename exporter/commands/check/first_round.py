@@ -10,7 +10,7 @@ from exporter import __version__
 from exporter.counters.storage import MemoryStorage
 from exporter.daemon.machine import REAL
 from exporter.daemon.work import Work
-from exporter.explain.explainer import Cause
+from exporter.explain.causes import Cause
 from exporter.exposition.store import Status
 from exporter.platform import errors
 from exporter.platform.errors import PlatformError

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from exporter.assets.shipped import REPOSITORY
-from exporter.explain.explainer import Cause, moment
+from exporter.explain.causes import Cause, moment
 from exporter.untrusted.terminal import escape
 from exporter.validation.types import format_duration
 from exporter.web.url_fields import Json

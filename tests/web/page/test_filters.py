@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from exporter.explain.explainer import moment
+from exporter.explain.causes import moment
 from exporter.web.page.page import figure, lapse, plural
 
 WRITTEN: Mapping[Callable[[Any], str], Mapping[float, str]] = {

@@ -20,7 +20,7 @@ _AT_ONCE = 1000
 
 
 @dataclass(slots=True, eq=False)
-class ConfiguredFamilies:
+class LabelsAndThresholds:
     """Serves what the settings define for the targets that this process polls, by the targets' latest names."""
 
     registry: Registry

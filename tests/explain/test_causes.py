@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exporter.explain.explainer import Cause
+from exporter.explain.causes import Cause
 from exporter.sandbox import keys
 from exporter.targets.sharding import owner
 from tests.exporter_parts import ExporterParts, exporter_parts
