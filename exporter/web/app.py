@@ -1,7 +1,7 @@
 """Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from importlib.resources import files
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.http_server.protocol import ReadyAnswer
+from exporter.untrusted.terminal import escape
 from exporter.web.absences import explain
 from exporter.web.headers import with_headers
 from exporter.web.http_sd import INCOMPLETE, discover
@@ -72,21 +73,20 @@ class _Endpoints:
         lines = [found["ailment"] or "healthy"]
         for name, succeeded in found["rounds"].items():
             lines.append(f"{name}: {'none yet' if succeeded is None else f'last success {now - succeeded:.0f} s ago'}")
-        return PlainTextResponse("".join(f"{line}\n" for line in lines), 503 if found["ailment"] else 200)
+        return _lines(lines, 503 if found["ailment"] else 200)
 
     async def ready(self, _request: Request) -> Response:
         """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
         found = health(self._parts())
         if found["waits_for"]:
-            return PlainTextResponse(f"not ready: {found['waits_for']}\n", 503)
+            return _lines([f"not ready: {found['waits_for']}"], 503)
         # A roll-out that replaces the exporters for which a spare waits must go on.
-        return PlainTextResponse(f"ready, {found['spare']}\n" if found["spare"] else "ready\n")
+        return _lines([f"ready, {found['spare']}" if found["spare"] else "ready"])
 
     async def reload(self, _request: Request) -> Response:
         """`/-/reload`: reload the configuration, or answer 400 with its faults; the request's body is ignored."""
         faults = await self._reload()
-        text = "".join(f"{fault}\n" for fault in faults) or "reloaded\n"
-        return PlainTextResponse(text, 400 if faults else 200)
+        return _lines(faults or ["reloaded"], 400 if faults else 200)
 
     async def status(self, request: Request) -> Response:
         """`/`: the status page."""
@@ -135,6 +135,11 @@ class _Endpoints:
 
     def _page(self, template: str, values: Json) -> Response:
         return HTMLResponse(render(template, {"version": self._parts().version, **values}))
+
+
+def _lines(lines: Iterable[str], status: int = 200) -> Response:
+    """Answer with lines of text; what cannot be displayed or sent, such as in the name of a file, is escaped."""
+    return PlainTextResponse("".join(f"{escape(line)}\n" for line in lines), status)
 
 
 def _json(value: object) -> Response:

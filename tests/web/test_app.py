@@ -108,10 +108,10 @@ async def test_a_reload_is_confirmed_or_answers_with_every_fault_and_accepts_pos
             refused = await client.request(method, "/-/reload")
             assert (refused.status_code, refused.headers["allow"], setup.reloads) == (405, "POST", 0)
         confirmed = await client.post("/-/reload", content=b"ignored" * 1000)
-        setup.faults = ("config.yml:3: wrong", "config.yml:9: <b>worse</b>")
+        setup.faults = ("config.yml:3: wrong", "\udcff.yml:9: <b>worse</b>")
         faulty = await client.post("/-/reload")
     assert (confirmed.status_code, confirmed.text, setup.reloads) == (200, "reloaded\n", 2)
-    assert (faulty.status_code, faulty.text) == (400, "config.yml:3: wrong\nconfig.yml:9: <b>worse</b>\n")
+    assert (faulty.status_code, faulty.text) == (400, "config.yml:3: wrong\n\\udcff.yml:9: <b>worse</b>\n")
     assert faulty.headers["content-type"] == "text/plain; charset=utf-8"
 
 
