@@ -151,7 +151,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
     """Answer an error in one line, which names neither the software nor its paths."""
     if not isinstance(error, HTTPException):
         return PlainTextResponse("internal error; see the exporter's log\n", 500)
-    return PlainTextResponse(f"{error.detail}\n", error.status_code, error.headers)
+    return PlainTextResponse(f"{escape(error.detail)}\n", error.status_code, error.headers)
 
 
 def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str = "/") -> Application:
