@@ -35,14 +35,14 @@ class FailureLog:
             self._log.info("target recovered", **facts)
 
     def note_list(self, collector: str, account: str, error: PlatformError | None) -> None:
-        """Log when a list begins to fail that no series of this shard shows; `error` is None if it succeeds."""
-        mark = (collector, account)
-        if error is None:
-            self._failing_lists.discard(mark)
-        elif mark not in self._failing_lists:
+        """Log when a list that has no series of its own begins to fail, or recovers (`error` is None)."""
+        mark, facts = (collector, account), {"collector": collector, "account": account}
+        if error is not None and mark not in self._failing_lists:
             self._failing_lists.add(mark)
-            facts = {"collector": collector, "account": account, "reason": error.reason, "error": str(error)}
-            self._log.warning("list of an account fails", **facts)
+            self._log.warning("list of an account fails", **facts, reason=error.reason, error=str(error))
+        elif error is None and mark in self._failing_lists:
+            self._failing_lists.discard(mark)
+            self._log.info("list of an account recovered", **facts)
 
     def sum_up(self) -> None:
         """Log the numbers of targets that were not named since the last call; to be called once a minute."""
