@@ -146,11 +146,12 @@ def _requests(result: AccountResult) -> Iterator[str]:
 
 def _as_json(accounts: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
     """Return `ok`, the faults of the configuration, the accounts, and every result."""
+    failing = _number_of_failing(accounts) + len(faults)
     found = {
-        "ok": not faults and not _number_of_failing(accounts),
+        "ok": not failing,
         "configuration": [{**fault.place._asdict(), "path": fault.path, "message": fault.message} for fault in faults],
         "targets": sum(account.targets for account in accounts),
-        "faults": _number_of_failing(accounts),
+        "faults": failing,
         "accounts": [
             {
                 "name": account.name,
