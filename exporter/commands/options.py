@@ -38,9 +38,9 @@ class SettingOption(click.Option):
 
     def __init__(self, flag: Flag) -> None:
         default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
-        self.flag = flag.name
-        self.parameter = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
-        names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), self.parameter]
+        self.flag_name = flag.name
+        parameter = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
+        names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
         self.section = ACCOUNT if flag.path[0] == "accounts" else str(flag.path[0]).capitalize()
 
@@ -62,8 +62,8 @@ class SettingsCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> object:
         """Call the command, with the given flags as one parameter."""
-        given = {option.flag: ctx.params.pop(option.parameter) for option in self._settings}
-        ctx.params["flags"] = {flag: text for flag, text in given.items() if text is not None}
+        given = {option.flag_name: ctx.params.pop(option.name) for option in self._settings}
+        ctx.params["flags"] = {name: text for name, text in given.items() if text is not None}
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -27,7 +27,7 @@ class PostgresStorage(Storage):
         url: reads the database's address, whose password may change; raises StorageError if it cannot be read.
         installation: the common name of the exporters that share their rows.
         total: the number of shards.
-        wanted: the shards that this process may claim.
+        wanted: the shards that this process may claim: one of them, or all.
         lease: seconds without a statement after which the server ends the session.
         clock: seconds that never jump, and that include the time of a suspension.
 
@@ -90,12 +90,17 @@ class PostgresStorage(Storage):
             if index not in held and await self.locks.take(session, index):
                 self.index = index
                 return index
-        self.obstacle = (
-            f"{len(held)} of {self.locks.total} shards are held"
-            if len(held) != 1 or self.locks.total == 1
-            else f"shard {held[0]} of {self.locks.total} is held"
-        )
+        self.obstacle = self._obstacle(held)
         return None
+
+    def _obstacle(self, held: Sequence[int]) -> str:
+        """Return why no wanted shard could be locked, of which these were held before the attempt."""
+        total = self.locks.total
+        if len(held) < len(self._wanted):
+            return "another exporter has locked a free shard just now"
+        if len(held) == total:
+            return f"{total} of {total} shards are held"
+        return f"shard {held[0]} of {total} is held"
 
     async def is_open(self) -> bool:
         """Return whether the session that has read the shard's rows lasts.
@@ -178,7 +183,7 @@ class PostgresStorage(Storage):
             self._session = None
 
     def _own(self) -> dict[str, object]:
-        """Return the values of statements that name this shard."""
+        """Return the SQL parameters that identify this shard."""
         return {"installation": self.locks.installation, "index": self.index, "total": self.locks.total}
 
     def _certain_session(self) -> Session | None:

@@ -133,11 +133,17 @@ class Segment:
         if not all(chunks):
             keys = [key for key, chunk in zip(keys, chunks, strict=True) if chunk]
             chunks = [chunk for chunk in chunks if chunk]
-        size = sum(map(len, chunks))
-        # Those of several are about half full, so that they may grow.
-        targets = len(keys) if size <= SEGMENT_BYTES else len(keys) * SEGMENT_BYTES // (2 * size)
-        begins = range(0, len(keys), max(1, targets))
-        return [Segment.of(keys[begin : begin + begins.step], chunks[begin : begin + begins.step]) for begin in begins]
+        return _split(keys, chunks)
+
+
+def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
+    """Return the segments for the chunks of targets: one or, if there is too much for one, several."""
+    size = sum(map(len, chunks))
+    # Several are about half full, so that they may grow.
+    targets = len(keys) if size <= SEGMENT_BYTES else len(keys) * SEGMENT_BYTES // (2 * size)
+    per_segment = max(1, targets)
+    begins = range(0, len(keys), per_segment)
+    return [Segment.of(keys[begin : begin + per_segment], chunks[begin : begin + per_segment]) for begin in begins]
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:

@@ -163,7 +163,8 @@ class LoopServer(uvicorn.Server):
             await self._make_room(accepted)
             protocol = make_protocol()
             connecting = self._run(self._connect(protocol, accepted))
-            self._connections.opened(protocol, lambda: True, connecting.cancel)
+            # It may be closed during the handshake; `connection_made` registers it again with its own functions.
+            self._connections.opened(protocol, waits=lambda: True, abort=connecting.cancel)
             # The connection starts, and other tasks run, before the next one is accepted.
             await asyncio.sleep(0)
 

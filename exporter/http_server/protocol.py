@@ -42,7 +42,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count the connection, and start the time of its first request."""
         super().connection_made(transport)
-        self._connections.opened(self, self._waits, transport.abort)
+        self._connections.opened(self, waits=self._waits, abort=transport.abort)
         self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:

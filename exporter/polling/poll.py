@@ -158,14 +158,14 @@ class Poller:
         """Count the outcome of a poll for one target, and publish it; an outcome that is not in force is dropped."""
         collector, target, counted = poll.plan.collector, outcome.target, Counters()
         try:
-            if outcome.error is None and self._is_in_force(poll, target):
+            if outcome.error is None and self._may_publish(poll, target):
                 counted = await self._count(poll, outcome, now)
             # The configuration may have been reloaded during the commit.
-            if self._is_in_force(poll, target):
+            if self._may_publish(poll, target):
                 self._publish(collector, outcome, counted, seconds)
         except Exception as fault:  # noqa: BLE001 - the boundary of a target
             broken = Outcome(target, error=self._broken(poll, target, fault))
-            if self._is_in_force(poll, target):
+            if self._may_publish(poll, target):
                 self._publish(collector, broken, Counters(), seconds)
 
     async def _count(self, poll: RunningPoll, outcome: Outcome, now: datetime) -> Counters:
@@ -212,7 +212,7 @@ class Poller:
                 if other.collector.polls == target.kind:
                     self.store.clear(PollKey(target.key, other.collector.name))
 
-    def _is_in_force(self, poll: RunningPoll, target: Target) -> bool:
+    def _may_publish(self, poll: RunningPoll, target: Target) -> bool:
         """Return whether an outcome may be published: its plan, account and target are those that are polled now."""
         if not self.schedule.is_in_force(poll):
             return False

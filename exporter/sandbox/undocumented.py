@@ -29,19 +29,21 @@ def _between(world: World, low: float, high: float, *parts: int) -> float:
     return Noise(world.seed).branch("beside").between(low, high, *parts)
 
 
-def _chart(world: World, what: int, number: int, most: float) -> dict[str, int]:
-    """Return a chart of days with values up to `most`; today's value grows from 0 in the course of the day."""
+def _chart(world: World, use: int, resource_id: int, most: float) -> dict[str, int]:
+    """Return a chart for a use, such as `_REQUESTS`: days with values up to `most`; today's grows in its course."""
     now = world.clock.now()
     today = day_number(now)
-    whole = {day: _between(world, most / 2, most, what, number, day) for day in range(today - _WINDOW_DAYS, today + 1)}
-    whole[today] *= (now % DAY) / DAY
-    return {f"{date_of(day).isoformat()}T00:00:00Z": int(count) for day, count in whole.items()}
+    days = range(today - _WINDOW_DAYS, today + 1)
+    counts = {day: _between(world, most / 2, most, use, resource_id, day) for day in days}
+    counts[today] *= (now % DAY) / DAY
+    return {f"{date_of(day).isoformat()}T00:00:00Z": int(count) for day, count in counts.items()}
 
 
-def _month(world: World, number: int, dollars: float) -> float:
+def _month(world: World, resource_id: int, dollars: float) -> float:
     """Return an amount that grows from 0 at the beginning of the month to at most `dollars` at its end."""
     now = world.clock.now()
-    return round((now - month_start(now)) / (30 * DAY) * _between(world, dollars / 2, dollars, _CHARGES, number), 4)
+    most = _between(world, dollars / 2, dollars, _CHARGES, resource_id)
+    return round((now - month_start(now)) / (30 * DAY) * most, 4)
 
 
 def _list(path: str) -> PlatformRoute:

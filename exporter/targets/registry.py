@@ -270,5 +270,6 @@ class Registry:
         is_selected = selection is not None and selection.selects(removal.name)
         # Before the first list of this run, removals may come from another shard, which does not list the rate limits
         # of this shard's zones.
-        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or self._known_at(key.list_key).was_complete
+        was_listed = self._known_at(key.list_key).was_complete_in_this_run
+        is_certain = key.kind != "rate_limit" or self.shard.total == 1 or was_listed
         return is_selected and is_certain and key not in self.by_key and self.owns(key, removal.parent)

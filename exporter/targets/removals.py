@@ -1,10 +1,10 @@
-"""The removals of targets: what left the lists of the platform, which `resource_lists.py` keeps for a week."""
+"""The removals of targets: what left the lists of the platform; `resource_lists.py` stores them for a week."""
 
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from exporter.targets.target import TargetKey
+from exporter.targets.target import ListKey, Resource, TargetKey
 
 REMOVALS_LAST = 7 * 86400.0
 MOST_REMOVALS = 1000
@@ -14,7 +14,7 @@ class Removal(NamedTuple):
     """A resource that left the platform's list.
 
     Attributes:
-        parent: the shield zone of a rate limit, as its id.
+        parent: the id of the shield zone of a rate limit.
         at: when the removal was noticed, in unix seconds.
     """
 
@@ -22,6 +22,12 @@ class Removal(NamedTuple):
     name: str
     parent: str
     at: float
+
+
+def with_removed(known: list[Removal], list_key: ListKey, removed: list[Resource], now: float) -> list[Removal]:
+    """Add the resources that a list has lost now to its known removals; drop those older than `REMOVALS_LAST`."""
+    added = [Removal(TargetKey.of(*list_key, one.id), one.name, one.parent, now) for one in removed]
+    return newest([*known, *added], now - REMOVALS_LAST)
 
 
 def newest(removals: Iterable[Removal], since: float) -> list[Removal]:

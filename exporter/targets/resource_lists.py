@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from exporter.targets.removals import REMOVALS_LAST, Removal, newest
+from exporter.targets.removals import Removal, with_removed
 from exporter.targets.target import ListKey, Resource, ResourceList, TargetKey
 
 # The version of the JSON: [version, was ever complete, source, removals, [[id, name, parent, facts], ...]].
@@ -31,11 +31,11 @@ class KnownResources:
     Attributes:
         resources: id → the resource, in the order in which they were first listed.
         facts: id → the facts of the resource.
-        removals: what left the lists within `REMOVALS_LAST`, the newest first.
+        removals: what left the lists, as `with_removed` returns it.
         source: the address of the platform that has listed all of the resources. If a list comes from another address,
             what it does not contain was not removed from a platform.
         was_ever_complete: whether a list was complete, in this run or an earlier one.
-        was_complete: whether a list of this run was complete.
+        was_complete_in_this_run: whether a list of this run was complete.
         is_saved: whether nothing has changed since they were packed.
     """
 
@@ -45,7 +45,7 @@ class KnownResources:
     removals: list[Removal] = field(default_factory=list)
     source: str = ""
     was_ever_complete: bool = False
-    was_complete: bool = False
+    was_complete_in_this_run: bool = False
     is_saved: bool = True
     # The known ids that neither the last complete list of this run nor a list after it contained.
     _absent: frozenset[str] = frozenset()
@@ -61,42 +61,38 @@ class KnownResources:
         return self._absent.difference(one.id for one in found.resources)
 
     def merge(self, found: ResourceList, address: str, now: float) -> None:
-        """Take in a list: add what is new, and remove what `ended_by` returns for it.
+        """Take in the list of a platform's address: add what is new, and remove what `ended_by` returns for it.
 
-        Args:
-            found: the list.
-            address: the address of the platform.
-            now: unix seconds.
+        `now` is in unix seconds. If a part that is stored has changed, `is_saved` is False from then on.
         """
         before = self._stored_parts()
         ended = self.ended_by(found)
         if self.was_ever_complete and self.source == address:
-            self._record_removals(ended, now)
+            removed = [one for own_id, one in self.resources.items() if own_id in ended]
+            self.removals = with_removed(self.removals, self.list_key, removed, now)
         listed = {one.id: self._with_known_name(one) for one in found.resources}
         remaining = {own_id: one for own_id, one in self.resources.items() if own_id not in ended}
-        missing = frozenset(remaining.keys() - listed.keys())
         self.resources = remaining | listed
-        if found.complete:
-            self.was_ever_complete = self.was_complete = True
-            self._absent = missing
-            if not missing:
-                self.source = address
-        else:
-            self._absent &= missing
+        self._note_missing(frozenset(remaining.keys() - listed.keys()), address, is_complete=found.complete)
         if self._stored_parts() != before:
             self.is_saved = False
 
+    def _note_missing(self, missing: frozenset[str], address: str, *, is_complete: bool) -> None:
+        """Record the known ids that a list from an address does not contain.
+
+        The address becomes the `source` when a complete list contains all known resources: until then, the missing ones
+        may be those of the address before.
+        """
+        if not is_complete:
+            self._absent &= missing
+            return
+        self.was_ever_complete = self.was_complete_in_this_run = True
+        self._absent = missing
+        if not missing:
+            self.source = address
+
     def _stored_parts(self) -> tuple[object, ...]:
         return self.resources, self.removals, self.source, self.was_ever_complete
-
-    def _record_removals(self, ended: frozenset[str], now: float) -> None:
-        """Add the resources with these ids to the removals, and drop the removals that are too old."""
-        gone = [
-            Removal(TargetKey.of(*self.list_key, own_id), one.name, one.parent, now)
-            for own_id, one in self.resources.items()
-            if own_id in ended
-        ]
-        self.removals = newest([*self.removals, *gone], now - REMOVALS_LAST)
 
     def _with_known_name(self, one: Resource) -> Resource:
         """Return a listed resource, with the name that is known if the list leaves the name out."""

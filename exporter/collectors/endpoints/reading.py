@@ -16,6 +16,7 @@ from exporter.platform.api.document import Document
 from exporter.platform.wire import Moment, timestamp
 
 T = TypeVar("T")
+Convert = Callable[[object], T | None]
 MOST_SAMPLES = 10_000
 _TIMESTAMP = "_timestamp_seconds"
 _PAIR = 2
@@ -49,46 +50,54 @@ def _value(
     if declared.value is None:
         return None
     read = _timestamp if declared.name.endswith(_TIMESTAMP) else _number
-    return _labelled(declared, declared.value, document, lambda found: read(found, declared.scale))
+    return _read(declared, declared.value, document, lambda found: read(found, declared.scale))
 
 
 def _counted(declared: EndpointMetric, source: Expression, document: object) -> Mapping[str, Source] | Source | None:
     """Return the sources of a counter, in the form of `Metric.counted`."""
     read: Callable[[EndpointMetric, object], Source | None] = _days if declared.days else _month
-    return _labelled(declared, source, document, lambda found: read(declared, found))
+    return _read(declared, source, document, lambda found: read(declared, found))
 
 
-def _labelled(
-    declared: EndpointMetric, expression: Expression, document: object, read: Callable[[object], T | None]
+def _read(
+    declared: EndpointMetric, expression: Expression, document: object, convert: Convert[T]
 ) -> Mapping[str, T] | T | None:
     """Return the converted result of an expression: one value or, with a label, one for each value of the label.
 
-    `read` converts a value, which may be a null of the answer. A missing value is not converted.
+    `convert` receives a value, which may be a null of the answer. A missing value, which is None too, is not converted.
     """
     found = expression.read(document)
-    if not declared.label:
-        return None if _is_missing(found, expression, document) else read(found)
+    if declared.label:
+        return _by_label(declared.label, found, expression, document, convert)
+    return _single(found, expression, document, convert)
+
+
+def _single(found: object, part: Expression | None, document: object, convert: Convert[T]) -> T | None:
+    """Return a converted result; None if it is missing. `part` is its expression, if it has one of its own."""
+    is_null = part is not None and part.is_null(document)
+    return None if found is None and not is_null else convert(found)
+
+
+def _by_label(
+    label: str, found: object, expression: Expression, document: object, convert: Convert[T]
+) -> Mapping[str, T] | None:
+    """Return label value → converted result; None if no field of the expression gives a result."""
     if found is None:
         return None
     # An expression such as `{a: A, b: B}` has a branch for each label value.
     branches = expression.branches() or {}
     entries = _pairs(found)
     if len(entries) > MOST_SAMPLES:
-        label = declared.label
         raise ExpressionError(f"found {len(entries)} values of the label {label}, expected at most {MOST_SAMPLES}")
     made: dict[str, T] = {}
     for key, one in entries.items():
-        value = None if _is_missing(one, branches.get(key), document) else read(one)
+        value = _single(one, branches.get(key), document, convert)
         if value is not None:
             made[key] = value
-    # With branches, the result is an object even if all fields are missing.
-    return made if made or not branches else None
-
-
-def _is_missing(found: object, part: Expression | None, document: object) -> bool:
-    """Return whether a result is None because its field is missing; a null of the answer is not missing."""
-    is_null = part is not None and part.is_null(document)
-    return found is None and not is_null
+    # An object of the answer may be empty. One of branches is made even if the answer has none of the fields.
+    if branches and not made:
+        return None
+    return made
 
 
 def _pairs(found: object) -> Mapping[str, object]:
