@@ -326,6 +326,7 @@ def simulate(examples: int, phases: tuple[Phase, ...] = (Phase.generate,)) -> No
 
 
 @pytest.mark.hypothesis
+@pytest.mark.timeout(1800)  # it takes minutes of processor time
 @pytest.mark.skipif("PLANTED" in os.environ, reason="faults are planted")
 def test_a_year_in_a_minute() -> None:
     simulate(int(os.environ.get("EXAMPLES", "10")), (Phase.generate, Phase.shrink)[: 1 + ("SEED" in os.environ)])
