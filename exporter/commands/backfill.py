@@ -169,7 +169,8 @@ def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> r
     end = yesterday if last is None else last.toordinal()
     start = end - DEFAULT_DAYS + 1 if first is None else first.toordinal()
     if start > end or end > yesterday:
-        raise click.UsageError(f"--from and --to: the last day that has ended is {date.fromordinal(yesterday)}")
+        latest = f"{date.fromordinal(yesterday)}, the last day that has ended"
+        raise click.UsageError(f"--from must not be after --to, and --to must not be after {latest}")
     return range(start, end + 1)
 
 

@@ -42,11 +42,11 @@ _NOTES = {
         "counted if that day may be incomplete: before the first poll, or 27 days ago."
     ),
     "scripts": (
-        "Counters of month-to-date values count each rise. If the value falls, this is\n\n"
-        "- a reset at once, if it falls to below half and the UTC month has changed;\n"
-        "- a reset when the next poll is also below the old value, for a fall to below half within a month, and for "
-        "any fall on a month's first day or after 24 h without a poll;\n"
-        "- otherwise a correction, and the counter does not fall.\n\n"
+        "Counters of month-to-date values count each rise. If the value falls\n\n"
+        "- to below half, and the UTC month has changed, it is a reset at once;\n"
+        "- to below half within a month, or by any amount on the first day of a month or after 24 h without a poll, it "
+        "is a reset if the next poll is also below the old value;\n"
+        "- otherwise, it is a correction, and the counter does not fall.\n\n"
         "For a day after a reset, a value that is not below the old month's last one counts only if it lasts for 24 h. "
         "A negative value is shown by the gauge and ignored by the counter.\n\n"
         "What can still go wrong:\n\n"

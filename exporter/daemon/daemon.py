@@ -310,7 +310,7 @@ async def run(settings: Settings, load: Callable[[], Settings], started: Callabl
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
-    # A SIGHUP before the end of the start causes a reload after it.
+    # A SIGHUP during the start causes a reload after it.
     reload_requested = asyncio.Event()
     loop.add_signal_handler(signal.SIGHUP, reload_requested.set)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

@@ -49,7 +49,7 @@ HEALTH = (TARGET_UP, LAST_SUCCESS, TARGET_LABELS, ALERT_THRESHOLD)
 GONE = "the platform says that there is no such resource"
 # The note of a target whose series have ended without a failure.
 TOO_LATE = "no poll has succeeded in time"
-# The states of a target, in the order of lists; a pending one is not polled yet.
+# The states of a target, in the order in which lists of targets are sorted; a pending target was not polled yet.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
 # Nearly all targets share it.
 _NONE_LEFT_OUT: Mapping[str, int] = MappingProxyType({})
@@ -184,7 +184,7 @@ class Store:
         """Replace families of a key, also of one without a status; those named as `former` are removed."""
         changed = self._changed.setdefault(key, {})
         changed.update(dict.fromkeys(former, b""))
-        # Rendered at once: until the next generation, the lines take a third of the memory of the families.
+        # Rendered now, because until the next generation the lines take a third of the memory of the families.
         changed.update((family.info.name, _rendered(key, family)) for family in families)
         self.has_changed.set()
 

@@ -165,7 +165,7 @@ class AccountSettings(Section):
     )
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one credential, and refuse a database's name and targets that are named twice."""
+        """Require one credential, and refuse targets that are named twice, and a name like that of a database."""
         yield from one_of(self, "api_key", "api_key_file")
         if self.name.startswith(DATABASE_PREFIX):
             yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"

@@ -39,7 +39,7 @@ _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "im
 
 
 class Application:
-    """Serves all endpoints below a prefix. A scrape goes without routing and the middleware of the pages."""
+    """Serves all endpoints below a prefix. A scrape bypasses routing and the middleware of the pages."""
 
     def __init__(self, parts: Callable[[], Parts], prefix: str, pages: ASGIApp) -> None:
         self._path = f"{prefix}/metrics"

@@ -36,7 +36,8 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     for account in accounts:
         selected = [one for one in registry.selected(account, kind) if one.key not in gone]
         reachable = [one for one in selected if _address(one)]
-        # Prometheus drops every target for an empty answer, so it must be true: all are known, none gets an address.
+        # After an empty answer, Prometheus drops every target. So the answer may be empty only if all resources are
+        # known and none of them can get an address.
         is_whole = registry.is_known_whole(account, kind) and not any(map(_may_get_an_address, selected))
         if not (reachable or is_whole):
             unknown.append(account)

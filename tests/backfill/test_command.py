@@ -58,9 +58,9 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--to", day(0)], f"--from and --to: the last day that has ended is {day(-1)}"),
-        (["--from", day(-3), "--to", day(-4)], "--from and --to: "),
-        (["--from", day(2)], "--from and --to: "),
+        (["--to", day(0)], f"--to must not be after {day(-1)}, the last day that has ended"),
+        (["--from", day(-3), "--to", day(-4)], "--from must not be after --to"),
+        (["--from", day(2)], "--from must not be after --to"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arguments: list[str], says: str) -> None:

@@ -115,7 +115,7 @@ class _Names:
 
 
 class _Connection(ResponseHandler):
-    """A connection that is not used again if it received something after an answer, or is older than the last loss."""
+    """A connection, used again unless bytes followed its last answer or another one was lost since it was opened."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pool: AiohttpTransport) -> None:
         super().__init__(loop)
