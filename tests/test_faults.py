@@ -1,5 +1,6 @@
 """A failing target never affects another: each fault, the series of the failing zone, and those of the others."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -153,4 +154,11 @@ async def test_a_spare_is_ready_once_a_key_is_accepted_also_one_that_may_not_sea
 ) -> None:
     fault = {"kind": "status", "status": status, "path": "/search"}
     async with exporter_parts(account=ZONES, world=small_world(), fault=fault) as parts:
-        assert await parts.work.accounts.try_keys() == is_accepted
+        accounts = parts.work.accounts
+        main = accounts.entries["main"]
+        accounts.entries = {"main": main, "second": main}
+        trying = asyncio.create_task(accounts.try_keys())
+        await asyncio.sleep(0)
+        # Meanwhile, a reload removes the second account.
+        accounts.entries = {"main": main}
+        assert await trying == is_accepted

@@ -161,8 +161,10 @@ class Accounts:
 
     async def try_keys(self) -> bool:
         """Call the platforms until one accepts its account's key; return whether one does, or there are no accounts."""
-        for name in self._names():
-            client = self.entries[name].client
+        # A reload may replace the entries during a call.
+        accounts = [self.entries[name] for name in self._names()]
+        for account in accounts:
+            client = account.client
             try:
                 await global_search.count_results(client.calls_until(client.clocks.monotonic() + TRY_KEYS_SECONDS), "")
             except Forbidden:
@@ -171,7 +173,7 @@ class Accounts:
             except PlatformError:
                 continue
             return True
-        return not self._names()
+        return not accounts
 
     async def close_replaced(self, former: Mapping[str, Account]) -> None:
         """Close the clients of former accounts that are no longer used, and remove the series of removed accounts."""
