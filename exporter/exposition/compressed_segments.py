@@ -130,10 +130,8 @@ class Segment:
                 chunks.insert(place, chunk)
         if chunks == former:
             return [self]
-        if not all(chunks):
-            keys = [key for key, chunk in zip(keys, chunks, strict=True) if chunk]
-            chunks = [chunk for chunk in chunks if chunk]
-        return _split(keys, chunks)
+        left = [key for key, chunk in zip(keys, chunks, strict=True) if chunk]
+        return _split(left, [chunk for chunk in chunks if chunk])
 
 
 def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:

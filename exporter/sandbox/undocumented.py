@@ -108,10 +108,8 @@ async def _statistics(world: TheWorld, number: Annotated[int, Query(alias="pullZ
 
 @_get("GET /billing")
 async def _billing(world: TheWorld) -> Response:
-    charges = {
-        f"MonthlyCharges{name}": _month(world, place, 30.0)
-        for place, name in enumerate(seed("undocumented", "products"))
-    }
+    products = enumerate(seed("undocumented", "products"))
+    charges = {f"MonthlyCharges{name}": _month(world, place, 30.0) for place, name in products}
     served = {name: int(_month(world, number, most)) for name, number, most in seed("undocumented", "served")}
     return payload({"Balance": 120.5, **charges, **served})
 

@@ -77,7 +77,7 @@ class EndpointListCollector(Collector):
         self.name = endpoint.name + LIST_SUFFIX
         self.kind = endpoint.target_kind
         self.interval = endpoint.interval
-        self._endpoint = endpoint.name
+        self._endpoint_name = endpoint.name
         self._listing = listing
         template = listing.list.template
         for name, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
@@ -95,7 +95,7 @@ class EndpointListCollector(Collector):
     @property
     def section(self) -> str:
         """The key under `collectors:` of the endpoint whose targets it lists."""
-        return self._endpoint
+        return self._endpoint_name
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """List the targets. If a page fails, the items of the pages before it count; no target is then removed."""
