@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -124,17 +124,20 @@ class _Loader(yaml.SafeLoader):
         """Compose a mapping, which has each key once."""
         node = super().compose_mapping_node(anchor)
         lines: dict[str, int] = {}
-        for key, value in node.value:
+        for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _wrong("found a key that is no text", key)
-            if key.style is None and ":" in key.value and (value.tag, value.value) == (_NULL, ""):
-                # Such as `{api_key:KEY}`. A message that names the key would show a secret.
-                raise _wrong("found a key without a space after its colon", key)
             if key.value in lines and key.tag != _MERGE:
                 raise _wrong(f"found duplicate key {key.value[:60]!r}, first on line {lines[key.value]}", key)
             lines[key.value] = key.start_mark.line + 1
         self.flatten_mapping(node)
         return node
+
+    def parse_flow_mapping_empty_value(self) -> NoReturn:
+        """Refuse a text without a value, such as `{api_key:KEY}`: as an unknown key, it would show a secret."""
+        problem = "found a key without a value; a colon and a space separate them"
+        after = self.peek_token()  # type: ignore[no-untyped-call]
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=after.start_mark)
 
 
 def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
