@@ -34,13 +34,7 @@ class Connections:
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:
-        """Add an open connection, or replace its functions.
-
-        Args:
-            connection: identifies it.
-            waits: returns whether it waits for its client.
-            abort: closes it at once.
-        """
+        """Add a connection or replace its functions: `waits` returns whether it awaits its client, `abort` ends it."""
         self._open[connection] = waits, abort
 
     def closed(self, connection: object) -> None:
