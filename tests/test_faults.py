@@ -23,11 +23,9 @@ MATRIX: Mapping[str, tuple[dict[str, object], str]] = {
     "403": ({"kind": "status", "status": 403, "body": '{"statusCode": 403}'}, "forbidden"),
     "404": ({"kind": "status", "status": 404}, "not_found"),
     "408": ({"kind": "status", "status": 408}, "request_timeout"),
-    "409": ({"kind": "status", "status": 409}, "rejected"),
     "422 problem": ({"kind": "status", "status": 422, "body": '{"title": "no", "errors": []}'}, "rejected"),
     "429": ({"kind": "status", "status": 429}, "rate_limited"),
     "429 with seconds": ({"kind": "status", "status": 429, "retry_after": 7}, "rate_limited"),
-    "429 with a date": ({"kind": "status", "status": 429, "retry_after_date": 7.0}, "rate_limited"),
     "500": ({"kind": "status", "status": 500, "body": "oops"}, "server_error"),
     "502": ({"kind": "status", "status": 502, "body": "<html>"}, "server_error"),
     "503 with a date": ({"kind": "status", "status": 503, "retry_after_date": 9.0}, "server_error"),
@@ -149,16 +147,13 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
 
 
 @pytest.mark.parametrize(("status", "is_accepted"), [(403, True), (401, False), (500, False)])
-async def test_a_spare_is_ready_once_a_key_is_accepted_also_one_that_may_not_search(
-    status: int, *, is_accepted: bool
-) -> None:
+async def test_a_spare_is_ready_once_a_key_is_accepted(status: int, *, is_accepted: bool) -> None:
     fault = {"kind": "status", "status": status, "path": "/search"}
     async with exporter_parts(account=ZONES, world=small_world(), fault=fault) as parts:
         accounts = parts.work.accounts
-        main = accounts.entries["main"]
-        accounts.entries = {"main": main, "second": main}
+        accounts.entries = dict.fromkeys(("main", "second"), accounts.entries["main"])
         trying = asyncio.create_task(accounts.try_keys())
         await asyncio.sleep(0)
         # Meanwhile, a reload removes the second account.
-        accounts.entries = {"main": main}
+        accounts.entries = {"main": accounts.entries["main"]}
         assert await trying == is_accepted
