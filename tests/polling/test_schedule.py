@@ -526,8 +526,8 @@ async def minutes_of_polls(parts: ExporterParts, fault: Scripted, minutes: int) 
 
 async def test_a_failed_poll_of_a_slow_collector_is_repeated_after_a_minute_two_four_and_so_on() -> None:
     async with exporter_parts(account=DNS_ONLY, collectors=HOURLY, world=world()) as parts:
-        for _ in range(2):
-            fault = parts.faults.add({"kind": "status", "status": 400, "path": OF_102})
+        for refusal in ({"status": 400}, {"status": 403, "retry_after": 1}):
+            fault = parts.faults.add({"kind": "status", "path": OF_102, **refusal})
             polls = await minutes_of_polls(parts, fault, 200)
             gaps = [after - before for before, after in pairwise(polls)]
             assert (gaps[:5], max(gaps) <= 60) == ([1, 2, 4, 8, 16], True)
