@@ -12,7 +12,6 @@ from exporter.clock import Clocks
 from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.counters.rows import unpack
 from exporter.counters.state_file import FileStorage
-from exporter.counters.storage import MemoryStorage
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.waiting import PATIENCE
@@ -64,7 +63,7 @@ class LedgerDriver:
 
     def __init__(
         self,
-        path: Path | None,
+        path: Path,
         *,
         linger: float = 0.0,
         retry: float = 0.0,
@@ -75,10 +74,9 @@ class LedgerDriver:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="driver", daemon=True)
         self._thread.start()
-        storage = file_storage(path, self.asides.append) if path is not None else MemoryStorage()
-        self.storage = storage
+        self.storage = file_storage(path, self.asides.append)
         self.ledger = Ledger(
-            storage,
+            self.storage,
             clocks=Clocks(lambda: WALL, monotonic),
             linger=linger,
             retry=retry,

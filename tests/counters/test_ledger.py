@@ -7,9 +7,9 @@ from unittest.mock import patch
 import pytest
 from structlog.testing import capture_logs
 
-from exporter.counters.ledger import Ledger, PollRecord
+from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.counters.rows import StateRow
-from exporter.counters.storage import StateLockedError
+from exporter.counters.storage import Changes, StateLockedError
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LastChange, Sample, declaration
 from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import (
@@ -57,14 +57,6 @@ def test_a_change_has_the_time_of_this_machine_s_clock_from_the_first_poll_on(pa
         for mark in (1.0, 1.0, 2.0):
             (families,) = driver.record(poll_of("102", {(): LastChange(mark)}, FIRST_SIGHT + timedelta(hours=1)))
             assert families[0].samples[0].value == WALL
-
-
-def test_without_a_state_file_counters_start_anew_with_the_process() -> None:
-    with LedgerDriver(None) as driver:
-        assert [driver.poll(count) for count in (40, 45)] == [0, 5]
-        assert not driver.ledger.fault
-    with LedgerDriver(None) as driver:
-        assert driver.poll(60) == 0
 
 
 def test_closing_commits_what_waits_and_frees_the_file(path: Path) -> None:
@@ -148,17 +140,25 @@ def test_a_counter_that_counts_something_else_is_logged_once_for_an_account(path
 async def test_polls_that_end_together_are_committed_together_and_continue_in_order(path: Path) -> None:
     zones = [str(zone) for zone in range(500)]
     continued: list[str] = []
+    later: list[asyncio.Task[Counters]] = []
 
     async def poll(ledger: Ledger, zone: str) -> None:
         await ledger.record(poll_of(zone, today(1)))
         continued.append(zone)
 
+    async def commit(changes: Changes) -> None:
+        if not later:
+            later.append(asyncio.create_task(ledger.record(poll_of("0", today(3)))))
+            await asyncio.sleep(0)
+        await write(changes)
+
     storage = file_storage(path)
-    ledger = Ledger(storage, linger=0.1)
+    ledger, write = Ledger(storage, linger=0.1), storage.commit
     await ledger.open()
-    with patch.object(storage, "commit", wraps=storage.commit) as commit:
+    with patch.object(storage, "commit", commit):
         async with asyncio.timeout(PATIENCE):
             await asyncio.gather(*(poll(ledger, zone) for zone in zones))
-        assert commit.call_count == 1
+            assert not later[0].done(), "what was recorded during a commit waits for the next"
+            (family,) = (await later[0]).families
     await ledger.close()
-    assert continued == zones
+    assert (continued, family.samples[0].value) == (zones, 2.0)
