@@ -19,18 +19,12 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 def main() -> None:
     """Run the command line."""
     if sys.argv[1:2] == ["run"]:
-        # The first process of a container ignores signals for which it has no handler. Until the daemon sets its own
-        # handlers, SIGTERM ends the process at once, because nothing has to be saved yet, and SIGHUP waits.
-        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+        _handle_early_signals()
     fill_closed_streams()
-    for name in [name for name in os.environ if _IGNORED.fullmatch(name)]:
-        del os.environ[name]
-    # Without this, pydantic searches every installed package for plugins, and passes them the validated values.
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    _clean_environment()
     # Python's Ctrl-C handler can be lost during an import; the operating system's default cannot.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from exporter.cli import command  # noqa: PLC0415 - see above
+    from exporter.cli import command  # noqa: PLC0415 - only now are the signals, streams and environment ready
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -41,6 +35,20 @@ def main() -> None:
         # Send the rest of the output to the null device; otherwise the interpreter reports the error again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(f"the output cannot be written: {error.strerror}")
+
+
+def _handle_early_signals() -> None:
+    """Handle signals until the daemon sets its own handlers: SIGTERM ends the process at once, and SIGHUP waits."""
+    # The first process of a container ignores signals for which it has no handler. Nothing has to be saved yet.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+
+
+def _clean_environment() -> None:
+    for name in [name for name in os.environ if _IGNORED.fullmatch(name)]:
+        del os.environ[name]
+    # Without this, pydantic searches every installed package for plugins, and passes them the validated values.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
 
 def fill_closed_streams() -> None:

@@ -44,17 +44,17 @@ class Breaches:
         return {action: count_of(self.overview) for action, count_of in ACTIONS.items()}
 
     def today_by_action(self) -> dict[str, float | None] | None:
-        """Return today's breaches by action: 0 if the chart omits today, None if today's count cannot be read."""
+        """Return today's breaches by action (0: the chart omits today; None: unreadable); None if there is no chart."""
         if self.days is None:
             return None
-        missing = None if self.today in self.listed else 0
-        return {action: days.get(self.today, missing) for action, days in self.days.items()}
+        if_missing = None if self.today in self.listed else 0
+        return {action: counts.get(self.today, if_missing) for action, counts in self.days.items()}
 
     def sources_by_action(self) -> dict[str, DayBuckets]:
-        """Return the counts of days for the ledger, by action."""
+        """Return the counts of days for the ledger, by action; without a chart, every action has none."""
         if self.days is None:
             return dict.fromkeys(ACTIONS, DayBuckets.of(None))
-        return {action: DayBuckets(days, is_whole=action == UNCLASSIFIED) for action, days in self.days.items()}
+        return {action: DayBuckets(counts, is_whole=action == UNCLASSIFIED) for action, counts in self.days.items()}
 
 
 def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
@@ -86,8 +86,7 @@ def _add(days: dict[int, float], day: int, count: float | None) -> None:
 async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
     answer = await context.caller.call(Request(shield.RATE_LIMIT, {"id": int(target.id)}))
     chart = answer.value.days
-    moments = [bucket_time(key) for key in chart or ()]
-    listed = frozenset(moment.toordinal() for moment in moments if moment is not None)
+    listed = frozenset(moment.toordinal() for key in chart or () if (moment := bucket_time(key)) is not None)
     if chart and not listed:
         # A chart with keys of which none is a day is treated like a missing one.
         chart = None

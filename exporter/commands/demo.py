@@ -85,7 +85,7 @@ def undiscoverable(world: World) -> dict[str, object]:
         "waf_custom_rules": [{"id": rule} for rule in world.custom_rules],
         "images": [
             {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
-            for registry, namespace, name, tags in world.registries.all()
+            for registry, namespace, name, tags in world.images.all()
         ],
         "searches": seeded("search_terms"),
     }

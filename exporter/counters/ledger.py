@@ -290,7 +290,7 @@ class Ledger:
                 raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
-        """Take in the rows that were read, and the platform times of the accounts among them."""
+        """Keep the rows that were read; a row with an account's platform time restores that clock instead."""
         for key, row in rows.items():
             if key.collector == PLATFORM_TIME:
                 self.platform_time(key.target.account).restore(row.success)

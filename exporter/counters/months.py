@@ -65,12 +65,12 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         Returns:
             The series after the poll, and 1 if a value was corrected: it fell, and this was not a reset; else 0.
         """
-        # The fewer seconds of two clocks: one may jump.
+        # The shorter of what the platform's clock (`now`) and this machine's (`wall`) measured, because one may jump.
         silence = max(0.0, min(poll.now.timestamp() - self.polled, poll.wall - self.seen))
-        polled = replace(self, polled=poll.now.timestamp(), seen=poll.wall, guard=max(0.0, self.guard - silence))
+        series = replace(self, polled=poll.now.timestamp(), seen=poll.wall, guard=max(0.0, self.guard - silence))
         if source.value < self.last:
-            return _fall(polled, float(source.value), poll.now, silence)
-        return _rise(polled, float(source.value), poll.now, silence)
+            return _fall(series, float(source.value), poll.now, silence)
+        return _rise(series, float(source.value), poll.now, silence)
 
 
 def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:

@@ -58,8 +58,8 @@ def storable(text: str) -> str:
 
 
 # Some rows belong to an account and not to a target: the time of its platform (in `success`), and the lists of its
-# resources (in `data`). In place of a collector's name they have one that no collector has. A list has a success in the
-# far future, so that it is not deleted by age.
+# resources (in `data`). Their collector name is one that no collector uses. The `success` of a list is far in the
+# future, so that the list is not deleted by age.
 _NEVER_OLD = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME = "platform_time"

@@ -11,7 +11,7 @@ from exporter.daemon.machine import Machine
 from exporter.platform.api import global_search, sql_over_http
 from exporter.platform.errors import Forbidden, PlatformError
 from exporter.platform.http.client import Observer
-from exporter.polling.pace import Account, Plan
+from exporter.polling.pace import Account, Pace, Plan
 from exporter.settings.model import Settings
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.telemetry import Telemetry
@@ -34,7 +34,7 @@ class AccountObserver(Observer):
         clock: a monotonic clock in seconds.
 
     Attributes:
-        authenticated: the time of the last authenticated answer, on that clock; None if there was none.
+        authenticated_at: the time of the last authenticated answer, on that clock; None if there was none.
     """
 
     def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
@@ -42,7 +42,7 @@ class AccountObserver(Observer):
         # Cached, because finding a series by its labels takes longer than counting in it.
         self._series: Callable[..., Any] = cache(lambda family, *labels: family.labels(account, *labels))
         self._clock = clock
-        self.authenticated: float | None = None
+        self.authenticated_at: float | None = None
 
     def is_up(self, interval: float, timeout: float) -> bool:
         """Return whether the last authenticated answer is as recent as the polls of the account require.
@@ -51,7 +51,7 @@ class AccountObserver(Observer):
             interval: seconds between two polls.
             timeout: seconds that an answer may take.
         """
-        last = self.authenticated
+        last = self.authenticated_at
         return last is not None and self._clock() - last <= interval * UP_INTERVALS + timeout
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
@@ -60,8 +60,9 @@ class AccountObserver(Observer):
         self._series(self._telemetry.durations, operation).observe(seconds)
         if reason is not None:
             self._series(self._telemetry.failures, operation, reason).inc()
+        # The reason is also None if the platform has no data, whatever the status.
         elif code.startswith("2"):
-            self.authenticated = self._clock()
+            self.authenticated_at = self._clock()
 
     def retried(self, operation: str) -> None:
         """Count a retry of a call."""
@@ -123,7 +124,7 @@ class Accounts:
             platform_time=None if _is_database(name) else self.ledger.platform_time(name),
             parsing=self._parsing,
         )
-        return Account.of(client, access)
+        return Account(client, Pace(access.requests_per_second), access)
 
     def use(self, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
         """Use accounts that `build` has created, with these plans, and start the series of their calls at 0."""
@@ -157,7 +158,7 @@ class Accounts:
     def is_authenticated(self) -> bool:
         """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
         names = self._names() or self.entries
-        return any(self._observers[name].authenticated is not None for name in names)
+        return any(self._observers[name].authenticated_at is not None for name in names)
 
     async def try_keys(self) -> bool:
         """Call the platforms until one accepts its account's key; return whether one does, or there are no accounts."""

@@ -200,7 +200,7 @@ class Daemon:
         self._is_proven = True
 
     async def _start_work(self, shard: Shard, storage: Storage) -> None:
-        """Start the parts for a shard or a spare, and serve them in place of the former ones."""
+        """Start the work for a shard, or for a spare without one; the web server then shows it, not the former work."""
         work = Work(self.settings, shard, storage, self.telemetry, self.machine, process=self._process)
         try:
             await work.start()

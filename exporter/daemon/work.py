@@ -25,7 +25,7 @@ from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
-from exporter.targets.removals import REMOVALS_LAST
+from exporter.targets.removals import REMOVAL_SECONDS
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
@@ -82,7 +82,7 @@ class Work:
         retry = min(RETRY_SECONDS, storage.pulse / 2)
         self.ledger = Ledger(storage, clocks=clocks, retry=retry, retention=retention)
         telemetry.ledger_up.set_function(lambda: not self.ledger.fault)
-        self.registry = Registry(shard, clocks.wall, min(REMOVALS_LAST, retention))
+        self.registry = Registry(shard, clocks.wall, min(REMOVAL_SECONDS, retention))
         self.schedule = Schedule(self.registry, telemetry, clocks, machine.random)
         self.store = Store(clocks.wall, clocks.monotonic, self.schedule.lifetime, self._last_success)
         self._failures = FailureLog()

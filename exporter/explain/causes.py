@@ -19,7 +19,7 @@ from exporter.targets.selection import Selection
 from exporter.targets.target import PollKey, Target
 from exporter.validation.configuration_errors import KeyPath
 
-# The id of a target that stands for a kind of which an account has no target.
+# The id of the placeholder target that is used when an account has no target of a kind.
 ANY = "*"
 # After so many targets, which take about 10 ms, other tasks of the event loop may run.
 AT_ONCE = 1000

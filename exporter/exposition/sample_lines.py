@@ -89,6 +89,7 @@ def own_families(registry: Collector, admits: Callable[[str], bool], names: Coll
     for metric in registry.collect():
         exposed = f"{metric.name}_total" if metric.type == "counter" else metric.name
         own_names = {metric.name, exposed, *(sample.name for sample in metric.samples)}
-        if admits(exposed) and not (names and own_names.isdisjoint(names)):
+        is_selected = not names or any(name in names for name in own_names)
+        if admits(exposed) and is_selected:
             families.append(metric)
     return families

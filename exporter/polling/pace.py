@@ -95,8 +95,3 @@ class Account:
     client: Client
     pace: Pace
     access: object = None
-
-    @classmethod
-    def of(cls, client: Client, access: object = None) -> "Account":
-        """Return the account with the pace of a client's budget."""
-        return cls(client, Pace(client.rate_limiter.rate), access)

@@ -36,7 +36,7 @@ _METHODS: Final = {
     "access_list_entry": "access_lists.add_entry",
     "breach_burst": "rate_limits.add_breaches",
     "dns_queries": "dns.add_queries",
-    "image_tag_removed": "registries.remove_tag",
+    "image_tag_removed": "images.remove_tag",
     "scan_failed": "scans.fail_scan",
     "scan_forgotten": "scans.forget_scan",
     "scan_released": "scans.release_scan",
@@ -87,7 +87,7 @@ def _summary(world: World) -> dict[str, Any]:
         ],
         "images": [
             {"registry_id": registry_id, "namespace": namespace, "name": name, "tags": tags}
-            for registry_id, namespace, name, tags in world.registries.all()
+            for registry_id, namespace, name, tags in world.images.all()
         ],
         "search_terms": seed("search_terms"),
         "databases": list(DATABASES),

@@ -36,8 +36,8 @@ class Scripts:
         self._opening = clock.now()
         # Script → the fields that were changed, with their values.
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-        # Script → the month that `set_month` changed (its beginning in unix seconds), and what is added to its values.
-        self._more: dict[int, tuple[float, list[float]]] = {}
+        # Script and beginning of a month in unix seconds → what `set_month` has added to the values of that month.
+        self._additions: dict[tuple[int, float], Month] = {}
         # The script and the name of each secret.
         self._secrets: list[tuple[int, str]] = []
 
@@ -56,19 +56,20 @@ class Scripts:
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
     ) -> None:
         """Set a script's values of the current month; they continue to grow from there until the month ends."""
-        month, given = self.true_month(script_id), (cost, requests, cpu_ms)
-        natural = self._natural(script_id)
-        wanted = [old if new is None else new for old, new in zip(month, given, strict=True)]
-        more = [new - old for new, old in zip(wanted, natural, strict=True)]
-        self._more[script_id] = month_start(self._clock.now()), more
+        month, natural = self.true_month(script_id), self._natural(script_id)
+        self._additions[script_id, month_start(self._clock.now())] = Month(
+            cost=(month.cost if cost is None else cost) - natural.cost,
+            requests=(month.requests if requests is None else requests) - natural.requests,
+            cpu_ms=(month.cpu_ms if cpu_ms is None else cpu_ms) - natural.cpu_ms,
+        )
 
     def true_month(self, script_id: int) -> Month:
         """Return a script's values of the month to date."""
         natural = self._natural(script_id)
-        begin, more = self._more.get(script_id, (0.0, []))
-        if begin != month_start(self._clock.now()):
+        addition = self._additions.get((script_id, month_start(self._clock.now())))
+        if addition is None:
             return natural
-        cost, requests, cpu_ms = (max(0, value + extra) for value, extra in zip(natural, more, strict=True))
+        cost, requests, cpu_ms = (max(0, value + added) for value, added in zip(natural, addition, strict=True))
         return Month(cost, int(requests), cpu_ms)
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> None:

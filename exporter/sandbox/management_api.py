@@ -174,6 +174,7 @@ async def shield_waf_custom_rule(world: TheWorld, rule_id: _Id) -> Response:
     """Return a custom WAF rule."""
     rule = world.custom_rules.get(rule_id)
     if rule is None:
+        # The platform answers 202, with an error in the body, for a rule that does not exist.
         return payload(seed("missing_rule"), 202)
     return payload(rule)
 
@@ -250,7 +251,7 @@ async def container_image_tags(
 ) -> Response:
     """Return the tags of a container image."""
     try:
-        tags = world.registries.tags(registry, namespace, name)
+        tags = world.images.tags(registry, namespace, name)
     except KeyError:
         return problem(404, "The image was not found.", request.url.path)
     return payload([{"name": tag} for tag in tags])

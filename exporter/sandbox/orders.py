@@ -1,5 +1,6 @@
 """The sample table of every database: orders that are placed and shipped as the world's time passes."""
 
+import math
 import sqlite3
 from typing import Final
 
@@ -10,7 +11,7 @@ _INTERVAL: Final = 300
 _KEPT: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
-_REGION, _CUSTOMER, _TOTAL, _SHIPS, _DELAY = range(1, 6)
+_FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
 _FRESH: Final = 30.0
 _SCHEMA: Final = """
 CREATE TABLE orders (
@@ -31,19 +32,16 @@ class Orders:
         """Create the table."""
         self._noise = noise
         self._connection = connection
-        # The world's time at the last update; None before the first.
-        self._updated: float | None = None
+        # The world's time at the last update.
+        self._updated = -math.inf
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
         """Update the table to the world's time `now`; no-op within thirty seconds of the last update."""
-        oldest = now - _KEPT
-        if self._updated is None:
-            since = oldest
-        elif now - self._updated < _FRESH:
+        if now - self._updated < _FRESH:
             return
-        else:
-            since = max(self._updated, oldest)
+        oldest = now - _KEPT
+        since = max(self._updated, oldest)
         connection = self._connection
         new = [self._order(number, now) for number in range(int(since // _INTERVAL) + 1, int(now // _INTERVAL) + 1)]
         connection.execute("BEGIN IMMEDIATE")
@@ -57,11 +55,12 @@ class Orders:
 
     def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:
         noise = self._noise
+        total = 5 * (60 ** noise.fraction(_FOR_TOTAL, number))  # from 5 to 300, mostly small
         return (
             number,
-            noise.choice(_REGIONS, _REGION, number),
-            f"customer-{noise.whole(1, 400, _CUSTOMER, number)}",
-            round(5 * 60 ** noise.fraction(_TOTAL, number), 2),
+            noise.choice(_REGIONS, _FOR_REGION, number),
+            f"customer-{noise.whole(1, 400, _FOR_CUSTOMER, number)}",
+            round(total, 2),
             iso_naive(number * _INTERVAL),
             self._shipped(number, now),
         )
@@ -69,7 +68,7 @@ class Orders:
     def _shipped(self, number: int, now: float) -> str | None:
         """Return when an order was shipped; None if it is not shipped yet, or never."""
         noise = self._noise
-        if not noise.chance(0.98, _SHIPS, number):
+        if not noise.chance(0.98, _FOR_SHIPPED, number):
             return None
-        moment = number * _INTERVAL + noise.between(1_800, 1.5 * DAY, _DELAY, number)
+        moment = number * _INTERVAL + noise.between(1_800, 1.5 * DAY, _FOR_DELAY, number)
         return iso_naive(moment) if moment <= now else None

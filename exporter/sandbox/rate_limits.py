@@ -56,7 +56,7 @@ class BreachNumbers(NamedTuple):
 
 @dataclass(slots=True)
 class RateLimit:
-    """A rate limit of a shield zone; its answers may omit the days, or have plain numbers for them."""
+    """A rate limit of a shield zone; its answers may omit the days, or give one number a day, not counts by action."""
 
     limit_id: int
     name: str
@@ -135,7 +135,7 @@ class RateLimits:
             return 0
         begins = slot * _SLOT + noise.between(0, _SLOT * 0.8, _BEGINS, limit_id, slot)
         lasts = noise.between(self._shortest, 3600, _LASTS, limit_id, slot)
-        size = 20 * 50 ** noise.fraction(_SIZE, limit_id, slot)
+        size = 20 * (50 ** noise.fraction(_SIZE, limit_id, slot))  # from 20 to 1,000, mostly small
         return int(size * min(1.0, max(0.0, (now - begins) / lasts)))
 
 

@@ -1,6 +1,6 @@
 """The ids and names of resources, and the search that finds them by a part of their names."""
 
-from collections.abc import ItemsView, Iterator, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -83,7 +83,7 @@ class ResourceIds:
         self._names[self.existing(resource_id)] = name
 
 
-def find(kinds: Sequence[tuple[str, ResourceIds]], term: str, start: int, size: int) -> dict[str, Any]:
+def find(kinds: Mapping[str, ResourceIds], term: str, start: int, size: int) -> dict[str, Any]:
     """Return a page of the resources whose names contain a term, as the platform sends it; case does not matter.
 
     Only the first 10,000 results can be read; the total also counts the others.
@@ -91,7 +91,7 @@ def find(kinds: Sequence[tuple[str, ResourceIds]], term: str, start: int, size: 
     wanted = term.lower()
     results = [
         {"Type": kind, "Id": resource_id, "Name": name}
-        for kind, ids in kinds
+        for kind, ids in kinds.items()
         for resource_id, name in ids.items()
         if wanted in name.lower()
     ]

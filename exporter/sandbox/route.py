@@ -139,8 +139,8 @@ class PlatformRoute(APIRoute):
                 field = next((name for name, _ in error.fields), None)
                 return script_error(status, "request.invalid", field, str(error))
             case "field problems" if error.fields:
-                trace = request.app.state.world.trace
-                return problem(422, "The request cannot be processed.", path, error.fields, trace)
+                trace_id = request.app.state.world.error_trace_id
+                return problem(422, "The request cannot be processed.", path, error.fields, trace_id)
             case "problem" | "field problems":
                 return problem(status, str(error), path)
 

@@ -54,11 +54,12 @@ class ShieldZones:
     def fields(self, zone_id: int) -> dict[str, Any]:
         """Return a shield zone as the list shows it."""
         row = self._row(zone_id)
-        begin = day_number(self._clock.now()) * DAY if self._healthy else self._opening
+        # In a healthy world it began today, every day, so that it never ends.
+        learning_began = day_number(self._clock.now()) * DAY if self._healthy else self._opening
         own = {
             "shieldZoneId": zone_id,
             "pullZoneId": self._pull_zone_id(zone_id),
-            "learningModeUntil": iso_long(begin + 7 * DAY) if row["learningMode"] else None,
+            "learningModeUntil": iso_long(learning_began + 7 * DAY) if row["learningMode"] else None,
             "wafCustomRuleOrder": custom_rule_ids(zone_id),
         }
         return {**row, **own, **self._overrides.get(zone_id, {})}

@@ -12,7 +12,7 @@ from exporter.sandbox.protection import AccessLists, custom_rules
 from exporter.sandbox.rate_limits import RateLimits
 from exporter.sandbox.record_scans import RecordScans
 from exporter.sandbox.resource_ids import ResourceIds
-from exporter.sandbox.seed import seed as seeded
+from exporter.sandbox.seed import seed
 from exporter.sandbox.shield_zone_list import ShieldZones
 from exporter.sandbox.world_clock import WorldClock
 
@@ -53,19 +53,24 @@ class World:
         self.rate_limits = RateLimits(noise.branch("rate limits"), self.clock, shield_zones, healthy=healthy)
         self.access_lists = AccessLists(noise.branch("access lists"), self.clock, shield_zones, healthy=healthy)
         self.custom_rules = custom_rules(shield_zones)
-        self.registries = Images(self.clock)
+        self.images = Images(self.clock)
         self.tokens = DatabaseTokens()
         self.databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
-        # The id in errors that list wrong fields.
-        self.trace = noise.branch("traces").guid(1)
-        self.searched = (
-            ("dns", self.dns.zones),
-            ("script", self.scripts.scripts),
-            ("cdn", self.shield.pull_zones),
-            *((kind, ResourceIds(first, len(names), names)) for kind, first, names in seeded("found")),
-        )
+        self.error_trace_id = noise.branch("traces").guid(1)
+        # Kind → the ids and names that the global search finds.
+        self.searched = {
+            "dns": self.dns.zones,
+            "script": self.scripts.scripts,
+            "cdn": self.shield.pull_zones,
+            **_ids_only_in_search(),
+        }
 
     def close(self) -> None:
         """Close the databases."""
         for database in self.databases.values():
             database.close()
+
+
+def _ids_only_in_search() -> dict[str, ResourceIds]:
+    """Return the ids, by kind, of resources that the world has only as results of the global search."""
+    return {kind: ResourceIds(first, len(names), names) for kind, first, names in seed("found")}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from exporter.targets.removals import REMOVALS_LAST, Removal, newest
+from exporter.targets.removals import REMOVAL_SECONDS, Removal, newest
 from exporter.targets.resource_lists import Facts, KnownResource, KnownResources
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
@@ -21,7 +21,7 @@ class Registry:
 
     Args:
         wall: returns unix seconds.
-        removals_last: for how many seconds it reports what left the platform.
+        removal_seconds: for how many seconds it reports what left the platform.
 
     Attributes:
         version: grows whenever the targets change.
@@ -29,12 +29,13 @@ class Registry:
         shard: the shard that this process polls.
     """
 
-    def __init__(self, shard: Shard, wall: Callable[[], float], removals_last: float = REMOVALS_LAST) -> None:
+    def __init__(self, shard: Shard, wall: Callable[[], float], removal_seconds: float = REMOVAL_SECONDS) -> None:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
         # Id → name, of all resources, including those that are not polled.
         self._names: dict[ListKey, dict[str, str]] = {}
+        # Account and kind → which of its resources are polled.
         self._selections: dict[ListKey, Selection] = {}
         # Id → target, of those that this process polls.
         self._targets: dict[ListKey, dict[str, Target]] = {}
@@ -42,8 +43,8 @@ class Registry:
         self._fixed: dict[ListKey, dict[str, Target]] = {}
         # All listed resources, whichever shard polls them.
         self._known: dict[ListKey, KnownResources] = {}
-        self._addresses: Mapping[str, str] = {}
-        self._wall, self._removals_last = wall, removals_last
+        self._addresses: Mapping[str, str] = {}  # account → the base address of its platform
+        self._wall, self._removal_seconds = wall, removal_seconds
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
         """Return whether a resource belongs to the shard of this process; `parent` is as for `owner_of`."""
@@ -261,7 +262,7 @@ class Registry:
     def removals(self) -> list[Removal]:
         """Return the recent removals of targets of this process, as `newest` selects them."""
         removals = (one for known in self._known.values() for one in known.removals)
-        return newest(filter(self._is_reported, removals), self._wall() - self._removals_last)
+        return newest(filter(self._is_reported, removals), self._wall() - self._removal_seconds)
 
     def _is_reported(self, removal: Removal) -> bool:
         """Return whether this process would poll a removed target if it still existed."""

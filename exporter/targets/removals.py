@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from exporter.targets.target import ListKey, Resource, TargetKey
 
-REMOVALS_LAST = 7 * 86400.0
+REMOVAL_SECONDS = 7 * 86400.0
 MOST_REMOVALS = 1000
 
 
@@ -25,9 +25,9 @@ class Removal(NamedTuple):
 
 
 def with_removed(known: list[Removal], list_key: ListKey, removed: list[Resource], now: float) -> list[Removal]:
-    """Add the resources that a list has lost now to its known removals; drop those older than `REMOVALS_LAST`."""
+    """Add the resources that a list has lost now to its known removals; drop those older than `REMOVAL_SECONDS`."""
     added = [Removal(TargetKey.of(*list_key, one.id), one.name, one.parent, now) for one in removed]
-    return newest([*known, *added], now - REMOVALS_LAST)
+    return newest([*known, *added], now - REMOVAL_SECONDS)
 
 
 def newest(removals: Iterable[Removal], since: float) -> list[Removal]:

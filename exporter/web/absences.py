@@ -11,6 +11,7 @@ from exporter.web.url_fields import Json, read_fields
 
 # An absence names as many of its targets; `number` counts all.
 MOST_TARGETS = 20
+_ALL_TARGETS = "*"  # the key of `others` that stands for all targets, if none was given
 
 
 async def explain(parts: Parts, query: QueryParams) -> Json:
@@ -29,10 +30,12 @@ async def absences(parts: Parts, families: Collection[str], targets: Collection[
     `others` says what is known of each given target without absences. A spare says there why it polls nothing.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
-    if spare := parts.process().spare:
-        return {"now": now, "absences": [], "others": dict.fromkeys(targets or ["*"], spare)}
+    if why_spare := parts.process().spare:
+        return {"now": now, "absences": [], "others": dict.fromkeys(targets or [_ALL_TARGETS], why_spare)}
     found = await explainer.absences(families, targets)
-    explained = {text for absence in found for one in absence.targets for text in (one.key.label, one.name)}
+    lacking = [target for absence in found for target in absence.targets]
+    explained = {target.key.label for target in lacking} | {target.name for target in lacking}
+    others = explainer.presence(given for given in targets if given not in explained)
     rows = [
         {
             "account": absence.account,
@@ -46,5 +49,4 @@ async def absences(parts: Parts, families: Collection[str], targets: Collection[
         }
         for absence in found
     ]
-    others = explainer.presence(named for named in targets if named not in explained)
     return {"now": now, "absences": rows, "others": others}

@@ -23,8 +23,8 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         HTTPException: nothing lists such a kind (404), nothing is known of it yet (503), or a parameter is wrong (400).
     """
     registry, gone = parts.registry, parts.store.gone
-    if spare := parts.process().spare:
-        raise HTTPException(503, spare)
+    if why_spare := parts.process().spare:
+        raise HTTPException(503, why_spare)
     kinds = registry.listed_kinds()
     if kind not in kinds:
         raise HTTPException(404, f"there is no kind {kind[:50]!r}; there are: {', '.join(kinds)}")

@@ -48,7 +48,7 @@ class Access:
 
 
 def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Access:
-    """Return how an account or a database is called.
+    """Return the access of an account or a database: its address, its key and its budget.
 
     An account's budget is divided by the number of shards. A database's is not, because one shard polls the database.
     """
@@ -61,7 +61,7 @@ def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Acce
 
 
 def accesses_of(settings: Settings) -> dict[str, Access]:
-    """Return how each account and database is called, by `exporter.targets.target.Target.client_name`."""
+    """Return the access of each account and database; the keys are those of `Target.client_name`."""
     accounts = {account.name: access_of(account, settings.shard.total) for account in settings.accounts}
     return accounts | {DATABASE_PREFIX + database.name: access_of(database, 1) for database in settings.databases}
 

@@ -21,7 +21,7 @@ from exporter.daemon.work import Work
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, Store
 from exporter.platform.errors import PlatformError
-from exporter.polling.pace import Account, Plan
+from exporter.polling.pace import Account, Pace, Plan
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
@@ -187,9 +187,9 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     account = {"name": "main", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [account]})
     work = Work(settings, Shard(), MemoryStorage(), telemetry, machine, process=_unused)
-    access = access_of(settings.accounts[0], 1)
+    access, rate = access_of(settings.accounts[0], 1), BUDGET["requests_per_second"]
     entries = {
-        name: Account.of(client_of(access, AccountObserver(telemetry, name, clock), machine))
+        name: Account(client_of(access, AccountObserver(telemetry, name, clock), machine), Pace(rate))
         for name in accounts or ("main",)
     }
     plans = plans_of(settings)

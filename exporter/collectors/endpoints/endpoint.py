@@ -235,22 +235,31 @@ class Endpoint(Section):
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one key that defines the targets, and a path and a label that fit it."""
+        """Require targets, a path, a label and metrics that fit each other, without duplicates."""
         given = [key for key in _TARGETS if key in self.model_fields_set and getattr(self, key) is not None]
+        yield from self._target_conflicts(given)
+        yield from broken((not self.metrics, "metrics", "is empty; expected metrics"))
+        yield from self._label_conflicts(has_own_targets="each" in given or "ids" in given)
+        yield from duplicates((("ids", place), text) for place, text in enumerate(self.ids))
+        yield from duplicates((("metrics", place, "name"), one.name) for place, one in enumerate(self.metrics))
+
+    def _target_conflicts(self, given: Sequence[str]) -> Iterator[Conflict]:
+        """Require at most one key that defines the targets, and {id} in the path if one is given, and only then."""
         if len(given) > 1:
             yield (given[1],), f"set together with {given[0]}; expected one of {', '.join(_TARGETS)}"
-        if given and not self.path.names_target:
-            yield ("path",), f"contains no {{id}}, so that all targets of {given[0]} would be the same"
-        has_own_targets = "each" in given or "ids" in given
+        first, has_id = (given[0] if given else ""), self.path.names_target
+        yield from broken(
+            (first and not has_id, "path", f"contains no {{id}}, so that all targets of {first} would be the same"),
+            (has_id and not first, "path", "contains {id}; expected each, ids or kind"),
+            ("ids" in given and not self.ids, "ids", "is empty; expected ids"),
+        )
+
+    def _label_conflicts(self, *, has_own_targets: bool) -> Iterator[Conflict]:
+        """Require a label, or a name in its place, that no kind has; refuse a label without targets of its own."""
         own_kind = self.label or self.name
         taken = f"'{own_kind}' is already a kind of target; expected another label, or kind: {own_kind}"
         unused = "is for targets of each or ids; other targets already have their labels"
         yield from broken(
-            (self.path.names_target and not given, "path", "contains {id}; expected each, ids or kind"),
-            ("ids" in given and not self.ids, "ids", "is empty; expected ids"),
-            (not self.metrics, "metrics", "is empty; expected metrics"),
             (self.label is not None and not has_own_targets, "label", unused),
             (has_own_targets and own_kind in _TAKEN_KINDS, "label" if self.label else "name", taken),
         )
-        yield from duplicates((("ids", place), text) for place, text in enumerate(self.ids))
-        yield from duplicates((("metrics", place, "name"), one.name) for place, one in enumerate(self.metrics))

@@ -32,16 +32,18 @@ class AccessControl:
     it is accepted only from this machine. It is never accepted from a web page, whose browser may run on this machine:
     browsers send an Origin with every such request.
 
-    Passwords are checked one at a time. The last right one of each user is remembered, as a digest under the user's
-    hash: it is checked again when the hash changes. An unknown name takes as long as a wrong password of the user whose
-    hash is slowest, so that the time of an answer does not show which names exist.
+    Passwords are checked one at a time. The last right one of each user is remembered, as a digest that also depends
+    on the user's hash: it is checked again when the hash changes. An unknown name takes as long as a wrong password of
+    the user whose hash is slowest, so that the time of an answer does not show which names exist.
     """
 
     def __init__(self, app: ASGIApp, config: WebConfig, executor: Executor, *, route_prefix: str = "/") -> None:
-        self._app, self._executor = app, executor
+        self._app = app
+        self._executor = executor
         self._open_paths = frozenset(route_prefix.rstrip("/") + path for path in _OPEN_PATHS)
-        self._remembered: dict[bytes, bytes] = {}
-        self._one_at_a_time, self._places = asyncio.Lock(), asyncio.Semaphore(_MOST_CHECKS)
+        self._digest_by_user: dict[bytes, bytes] = {}
+        self._one_at_a_time = asyncio.Lock()
+        self._check_slots = asyncio.Semaphore(_MOST_CHECKS)
         self.replace(config)
 
     def replace(self, config: WebConfig) -> None:
@@ -89,17 +91,17 @@ class AccessControl:
         """Return whether this is the password of the user; raise HTTPException if too many are being checked."""
         known = self._hashes.get(user)
         digest = blake2b(password, key=known or b"").digest()
-        if self._remembered.get(user) == digest:
+        if self._digest_by_user.get(user) == digest:
             return True
-        if self._places.locked():
+        if self._check_slots.locked():
             raise HTTPException(503, "too many passwords are being checked; try again\n", {"Retry-After": "1"})
-        async with self._places, self._one_at_a_time:
+        async with self._check_slots, self._one_at_a_time:
             # Another request may have checked the same password in the meantime.
-            if self._remembered.get(user) != digest:
+            if self._digest_by_user.get(user) != digest:
                 matches = await blocking(self._executor, bcrypt.checkpw, password[:_MOST_BYTES], known or self._slowest)
                 if matches and known is not None:
-                    self._remembered[user] = digest
-            return self._remembered.get(user) == digest
+                    self._digest_by_user[user] = digest
+            return self._digest_by_user.get(user) == digest
 
 
 def _credentials(authorization: str) -> bytes:
