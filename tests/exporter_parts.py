@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -27,6 +28,7 @@ from exporter.sandbox.world_clock import WorldClock
 from exporter.settings.model import Settings
 from exporter.targets.target import PollKey
 from tests.turned_clock import TurnedClock
+from tests.waiting import PATIENCE
 
 START = datetime(2026, 2, 8, 12, 0, tzinfo=UTC).timestamp()
 
@@ -203,6 +205,8 @@ async def exporter_parts(
         more: other sections of the settings.
         database: settings of a database on the sandbox; None for none.
     """
+    # The disk of a busy machine may take longer than polls wait for it.
+    patience = patch("exporter.counters.ledger.MOST_WAIT_SECONDS", PATIENCE)
     async with sandbox(world) as platform:
         if fault is not None:
             platform.faults.add(fault)
@@ -212,8 +216,9 @@ async def exporter_parts(
         parts = ExporterParts(platform, settings)
         await parts.start()
         try:
-            if fault is None:
-                await parts.settle()
-            yield parts
+            with patience:
+                if fault is None:
+                    await parts.settle()
+                yield parts
         finally:
             await parts.daemon.stop()

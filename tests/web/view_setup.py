@@ -187,9 +187,11 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     account = {"name": "main", "base_url": "http://127.0.0.1:9", "api_key": "k", "budget": BUDGET}
     settings = Settings.model_validate({"accounts": [account]})
     work = Work(settings, Shard(), MemoryStorage(), telemetry, machine, process=_unused)
-    access, rate = access_of(settings.accounts[0], 1), BUDGET["requests_per_second"]
+    access = access_of(settings.accounts[0], 1)
     entries = {
-        name: Account(client_of(access, AccountObserver(telemetry, name, clock), machine), Pace(rate))
+        name: Account(
+            client_of(access, AccountObserver(telemetry, name, clock), machine), Pace(access.requests_per_second)
+        )
         for name in accounts or ("main",)
     }
     plans = plans_of(settings)
