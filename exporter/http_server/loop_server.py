@@ -116,8 +116,7 @@ class LoopServer(uvicorn.Server):
     def start(self) -> None:
         """Serve from now on."""
         self.config.load()
-        # uvicorn's own loop renews the `Date` header.
-        self._run(self.main_loop())
+        self._run(self._renew_date())
         self._run(self._accept())
 
     async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
@@ -146,6 +145,12 @@ class LoopServer(uvicorn.Server):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    async def _renew_date(self) -> None:
+        """Renew the `Date` header each second; uvicorn's own loop wakes up ten times a second for it."""
+        while True:
+            await self.on_tick(0)
+            await asyncio.sleep(1.0)
 
     async def _accept(self) -> None:
         make_protocol = partial(TimeLimitedProtocol, self.config, self.server_state, self._connections, self._ready)

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import pytest
 from starlette.requests import Request
@@ -16,12 +17,7 @@ from structlog.testing import capture_logs
 
 from exporter.http_server.connections import Connections
 from exporter.http_server.loop_server import STEP, LoopServer, bind
-from exporter.http_server.protocol import (
-    LARGEST_HEAD,
-    REQUEST_SECONDS,
-    ReadyAnswer,
-    TimeLimitedProtocol,
-)
+from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, ReadyAnswer, TimeLimitedProtocol
 from tests.waiting import PATIENCE, until
 
 PIECE = bytes(1024 * 1024)
@@ -88,6 +84,14 @@ async def turns() -> None:
     """Let the loop do all that it can do at once."""
     for _ in range(100):
         await asyncio.sleep(0)
+
+
+async def test_an_idle_server_wakes_once_a_second() -> None:
+    loop = asyncio.get_running_loop()
+    with patch.object(loop, "call_later", wraps=loop.call_later) as timers:
+        async with serving(named):
+            await turns()
+    assert [call.args[0] for call in timers.call_args_list] == [1.0]
 
 
 @pytest.mark.parametrize(("files", "limit"), [(-9, 16), (16, 16), (100, 100), (10_000, 512)])
