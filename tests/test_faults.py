@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 from structlog.testing import capture_logs
 
+from exporter.polling.pace import Account
 from exporter.polling.schedule import NAMES_SECONDS
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
@@ -151,7 +153,7 @@ async def test_a_spare_is_ready_once_a_key_is_accepted(status: int, *, is_accept
     fault = {"kind": "status", "status": status, "path": "/search"}
     async with exporter_parts(account=ZONES, world=small_world(), fault=fault) as parts:
         accounts = parts.work.accounts
-        accounts.entries = dict.fromkeys(("main", "second"), accounts.entries["main"])
+        accounts.entries = {**accounts.entries, "second": Mock(spec=Account)}
         trying = asyncio.create_task(accounts.try_keys())
         await asyncio.sleep(0)
         # Meanwhile, a reload removes the second account.

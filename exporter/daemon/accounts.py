@@ -162,9 +162,11 @@ class Accounts:
 
     async def try_keys(self) -> bool:
         """Call the platforms until one accepts its account's key; return whether one does, or there are no accounts."""
-        # A reload may replace the entries during a call.
-        accounts = [self.entries[name] for name in self._names()]
-        for account in accounts:
+        for name in self._names():
+            account = self.entries.get(name)
+            if account is None:
+                # A reload has removed it during the call of another account, and has closed its client.
+                continue
             client = account.client
             try:
                 await global_search.count_results(client.calls_until(client.clocks.monotonic() + TRY_KEYS_SECONDS), "")
@@ -174,7 +176,7 @@ class Accounts:
             except PlatformError:
                 continue
             return True
-        return not accounts
+        return not self._names()
 
     async def close_replaced(self, former: Mapping[str, Account]) -> None:
         """Close the clients of former accounts that are no longer used, and remove the series of removed accounts."""
