@@ -351,12 +351,7 @@ class TargetCollector(Collector, Generic[P]):
         families, counts = measure(values, self.families, self.metrics, payload)
         days = self.chart(payload) if self.chart is not None else None
         chart = tuple(days[day] for day in sorted(days)[-CHART_DAYS:]) if days else ()
-        outcome = Outcome(target, families, counts, chart=chart, is_mismatched=self._is_mismatched(payload))
+        total = self.total(payload) if self.total is not None else None
+        is_mismatched = days is not None and total is not None and not math.isclose(total, math.fsum(days.values()))
+        outcome = Outcome(target, families, counts, chart=chart, is_mismatched=is_mismatched)
         return PollResult((outcome,), answer.date)
-
-    def _is_mismatched(self, payload: P) -> bool:
-        """Return whether the platform's total is not the sum of the days; False if the payload has only one of them."""
-        if self.chart is None or self.total is None:
-            return False
-        days, total = self.chart(payload), self.total(payload)
-        return days is not None and total is not None and not math.isclose(total, math.fsum(days.values()))
