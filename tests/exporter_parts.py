@@ -205,8 +205,6 @@ async def exporter_parts(
         more: other sections of the settings.
         database: settings of a database on the sandbox; None for none.
     """
-    # The disk of a busy machine may take longer than polls wait for it.
-    patience = patch("exporter.counters.ledger.MOST_WAIT_SECONDS", PATIENCE)
     async with sandbox(world) as platform:
         if fault is not None:
             platform.faults.add(fault)
@@ -216,7 +214,8 @@ async def exporter_parts(
         parts = ExporterParts(platform, settings)
         await parts.start()
         try:
-            with patience:
+            # The disk of a busy machine may take longer than polls wait for it.
+            with patch("exporter.counters.ledger.MOST_WAIT_SECONDS", PATIENCE):
                 if fault is None:
                     await parts.settle()
                 yield parts

@@ -22,14 +22,7 @@ import click
 
 from tests.counters.exporter_process import Exporter
 from tests.counters.proxy import Proxy
-from tests.counters.sharing_processes import (
-    QUERIES,
-    ZONES,
-    SharingProcesses,
-    sharing_processes,
-    until_all,
-    until_total,
-)
+from tests.counters.sharing_processes import QUERIES, ZONES, SharingProcesses, sharing_processes, until_all, until_total
 from tests.postgres import Postgres, postgres_running
 
 FAULTS = ("kill", "suspend", "hang", "restart")

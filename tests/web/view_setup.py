@@ -188,10 +188,9 @@ async def view_setup(*accounts: str) -> AsyncIterator[ViewSetup]:
     settings = Settings.model_validate({"accounts": [account]})
     work = Work(settings, Shard(), MemoryStorage(), telemetry, machine, process=_unused)
     access = access_of(settings.accounts[0], 1)
+    rate = access.requests_per_second
     entries = {
-        name: Account(
-            client_of(access, AccountObserver(telemetry, name, clock), machine), Pace(access.requests_per_second)
-        )
+        name: Account(client_of(access, AccountObserver(telemetry, name, clock), machine), Pace(rate))
         for name in accounts or ("main",)
     }
     plans = plans_of(settings)
