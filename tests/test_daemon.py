@@ -26,6 +26,8 @@ from exporter.counters.storage import MemoryStorage, ShardTakenError
 from exporter.daemon import event_loop
 from exporter.daemon.daemon import Daemon, run
 from exporter.exposition.exposition import Exposition
+from exporter.platform.api import global_search
+from exporter.platform.errors import TransportError
 from exporter.sandbox import keys
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
@@ -181,6 +183,17 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
             await daemon.reload()
         await daemon.work.renderer.render()
         assert await loaded() == 0.0
+
+
+async def test_a_stop_that_is_cancelled_closes_the_connections(configured: ConfiguredSandbox) -> None:
+    async with configured.daemon() as (daemon, client):
+        await scraped(daemon, client, "edge_dns_window_queries")
+        stopping = asyncio.create_task(daemon.work.stop())
+        await asyncio.sleep(0)
+        stopping.cancel()
+        await asyncio.wait([stopping])
+        with pytest.raises(TransportError, match="the client has been closed"):
+            await global_search.count_results(daemon.work.accounts.entries["main"].client.calls_until(0.0), "")
 
 
 @asynccontextmanager

@@ -137,13 +137,15 @@ class Work:
         self.tasks.begin("loop lag", event_loop.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
 
     async def stop(self) -> None:
-        """Stop polling, and commit the counters."""
-        await self.tasks.cancel()
-        await self.poller.stop()
-        self._failures.sum_up()
-        self._save_lists()
-        await self.ledger.close()
-        await self.accounts.close()
+        """Stop polling, and commit the counters; if this is cancelled, the connections are closed nevertheless."""
+        try:
+            await self.tasks.cancel()
+            await self.poller.stop()
+            self._failures.sum_up()
+            self._save_lists()
+            await self.ledger.close()
+        finally:
+            await self.accounts.close()
 
     def _restore(self) -> None:
         """Give the registry the names and lists of targets that an earlier run or another exporter has stored."""

@@ -74,6 +74,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request, and return the answer before its body is read; redirects are not followed."""
+        if self._session.closed:
+            raise httpx.LocalProtocolError("the client has been closed")
         address = request.extensions[ADDRESS]
         # The address is percent-encoded already, except for characters that the configuration may contain.
         url = URL(address, encoded=address.isascii() and address.isprintable())
