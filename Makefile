@@ -111,7 +111,7 @@ pictures: $(VENV)/.test ## draw the dashboards, with the results of their querie
 	$(BIN)/python -m tests.pictures pictures
 
 .PHONY: simulate
-simulate: $(VENV)/.test ## the whole daemon on virtual time (EXAMPLES=100, SEED=1); PLANTED=all checks that it finds planted faults
+simulate: $(VENV)/.test ## the whole daemon on virtual time (EXAMPLES=100, SEED=1); PLANTED=all checks that it finds bugs put in on purpose
 	SEED=$(or $(SEED),1) EXAMPLES=$(or $(EXAMPLES),100) $(if $(PLANTED),PLANTED="$(PLANTED)") $(BIN)/python -m pytest \
 		--timeout=0 --durations=0 --hypothesis-seed=$(or $(SEED),1) tests/simulation
 
