@@ -55,7 +55,7 @@ class Telemetry:
         histogram = partial(_declare, Histogram, registry)
         self.up = gauge(
             "edge_up{account}",
-            "Whether the platform gave an authenticated answer to the account within 1.5 of its shortest intervals.",
+            "Whether the account got an authenticated answer within 1.5 times the shortest interval of its collectors.",
         )
         self.requests = counter(
             "edge_api_requests_total{account, operation, code}",

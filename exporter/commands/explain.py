@@ -34,7 +34,7 @@ def command(things: tuple[str, ...], *, url: str, username: str, password_file: 
     name, such as shop.example. Without either, all absent families are printed.
     """
     if "@" in url or not url.startswith(("http://", "https://")):
-        complain(f"--url is not an address such as http://{DEFAULT_LISTEN}, without a user and a password", MISUSE)
+        complain(f"--url must be an address such as http://{DEFAULT_LISTEN}, without a user and a password", MISUSE)
     headers = {}
     if username:
         password = password_file.read().rstrip("\r\n") if password_file is not None else ""

@@ -36,10 +36,11 @@ _EXPERIMENTAL = frozenset(
 )
 _NOTES = {
     "dns_statistics": (
-        "Counters are sums over UTC days. A day after the first poll of the series counts completely; for an earlier "
-        "day, only a rise after that poll counts. If the value of a day falls, the counter does not fall, and "
-        "`edge_exporter_ledger_corrections_total` counts a correction. A rise of the oldest day of a chart is not "
-        "counted if that day may be incomplete: before the first poll, or 27 days ago."
+        "Counters are sums over UTC days. The days after the day of the first poll count completely; of that day and "
+        "earlier ones, only what they rise after that poll counts. If the value of a day falls, the counter does not "
+        "fall, and `edge_exporter_ledger_corrections_total` counts a correction. A rise of the oldest day of a chart "
+        "is not counted if that day may be incomplete: if it is before the day of the first poll, or at least 27 days "
+        "older than the newest day."
     ),
     "scripts": (
         "Counters of month-to-date values count each rise. If the value falls\n\n"

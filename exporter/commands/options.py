@@ -42,7 +42,7 @@ class SettingOption(click.Option):
         parameter = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
         names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
-        self.section = ACCOUNT if flag.path[0] == "accounts" else str(flag.path[0]).capitalize()
+        self.section = ACCOUNT if flag.path[0] == "accounts" else str(flag.path[0]).replace("_", " ").capitalize()
 
 
 class SettingsCommand(click.Command):

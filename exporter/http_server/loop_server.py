@@ -175,7 +175,7 @@ class LoopServer(uvicorn.Server):
 
     async def _make_room(self, accepted: socket.socket) -> None:
         """Close the oldest connection without a request to make room for a new one; wait if all have one."""
-        full = "connection limit reached, the oldest without a request are closed for new ones"
+        full = "connection limit reached, the oldest connections without a request are closed for new ones"
         try:
             while self._connections.excess > 0:
                 self._warn(full, limit=self._connections.limit)

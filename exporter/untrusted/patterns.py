@@ -10,7 +10,7 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 _INDENT = 4
 # The first words of an error → what to write instead.
-_INSTEAD = {"look-around": "; match less and remove the rest, for example with exclude in addition to include"}
+_INSTEAD = {"look-around": "; use a simpler pattern that matches more, and exclude the rest"}
 
 
 class PatternError(ValueError):
