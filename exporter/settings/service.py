@@ -133,7 +133,7 @@ class StateSettings(Section):
     url: Secret = Field(
         default=None, description="A PostgreSQL database's address, with its password; used instead of the file."
     )
-    url_file: SecretFile = Field(default=None, description="The file that contains the address of the PostgreSQL database.")
+    url_file: SecretFile = Field(default=None, description="The file that contains the PostgreSQL database's address.")
     installation: Text = Field(
         default="default",
         description="The name of this group of exporters, which share their counters in the database.",
