@@ -4,19 +4,19 @@ Each class declares its `reason`, the word for it in metrics and logs. An error'
 platform's own message is shortened to one line.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import ClassVar
 
 from exporter.mask import without_secrets
 
 MESSAGE_LIMIT = 300
-# A message may contain many blanks, which become one.
-_LONGEST_READ = 4 * MESSAGE_LIMIT
+# How many characters of a message are examined: more than the limit, because successive blanks become one.
+_MOST_EXAMINED = 4 * MESSAGE_LIMIT
 
 
 def one_line(text: str) -> str:
     """Convert the platform's message to a line of at most 300 characters, without control characters."""
-    readable = "".join(char if char.isprintable() else " " for char in text[:_LONGEST_READ])
+    readable = "".join(char if char.isprintable() else " " for char in text[:_MOST_EXAMINED])
     line = " ".join(readable.split())
     return line if len(line) <= MESSAGE_LIMIT else line[: MESSAGE_LIMIT - 1] + "…"
 
@@ -49,11 +49,10 @@ class PlatformError(Exception):
         self.error_key = one_line(error_key)
         self.retry_after = retry_after
 
-    def redact(self, secrets: Iterable[str]) -> None:
-        """Mask secrets in the error's texts, also those that are too short or escaped to be masked in the answer."""
-        known = tuple(secrets)
-        self.args = (without_secrets(str(self), known),)
-        self.error_key = without_secrets(self.error_key, known)
+    def redact(self, secrets: Collection[str]) -> None:
+        """Mask secrets in the error's texts; in the answer, short secrets and escaped ones were not masked."""
+        self.args = (without_secrets(str(self), secrets),)
+        self.error_key = without_secrets(self.error_key, secrets)
 
 
 class TransportError(PlatformError, reason="transport"):
@@ -149,7 +148,7 @@ class EnvelopeError(PlatformError, reason="envelope"):
 
 
 class NotAvailable(EnvelopeError, reason="not_available"):
-    """The platform has no data: the plan does not include the feature, it was never set up, or it does not exist."""
+    """The platform has no data: the plan lacks the feature, it was never set up, or the resource does not exist."""
 
 
 class StatementError(PlatformError, reason="sql"):

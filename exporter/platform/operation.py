@@ -17,7 +17,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 Scalar = str | int | bool
-# Some deployments refuse a request that accepts only JSON, although they answer it with JSON.
+# `*/*` because some deployments refuse a request that accepts only JSON, although their answers are JSON.
 HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
 # The highest number of bytes in the body of an answer with one resource or one page of a list.
 PAGE_LIMIT = 4 * 1024 * 1024
@@ -59,7 +59,7 @@ class Operation(Generic[T]):
     Attributes:
         name: the `operation` label, and its name on the command line.
         path: the path below the base address, with placeholders such as `{id}` for the parameters in it.
-        answer: the type of the payload.
+        answer: validates the body, which is the payload or an `Envelope` around it; `T` is the type of the payload.
         writes: whether it may change anything on the platform; it is then sent only once.
         absent: statuses that mean "there is none" and are not failures; the answer's value is then None.
         documented: False for operations that the interface document does not have.
@@ -86,7 +86,7 @@ class Answer(Generic[T_co]):
         value: the payload; None only if the status is one of the operation's `absent` statuses.
         date: the platform's time, as `PlatformTime` accepts it; None if it is not known.
         raw: the body as received; empty if the answer was built from others.
-        seconds: the time from the last attempt of the request to the end of its answer; 0 if the answer was built from
+        seconds: how long the last attempt took, from its start to the end of the body; 0 if the answer was built from
             others.
     """
 
@@ -128,8 +128,8 @@ def normalized_url(base_url: str) -> str:
     """Return a base address with scheme and host in lower case and without a default port, to compare addresses."""
     parts = urlsplit(base_url)
     host, port = parts.hostname or "", parts.port
-    where = host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
-    return f"{parts.scheme}://{where}{parts.path}"
+    host_and_port = host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
+    return f"{parts.scheme}://{host_and_port}{parts.path}"
 
 
 def address_of(base_url: str, request: Request[Any]) -> str:
@@ -138,12 +138,13 @@ def address_of(base_url: str, request: Request[Any]) -> str:
     Raises:
         KeyError: a parameter of the path is missing.
     """
-    values = {name: quote(str(value), safe="") for name, value in (request.path or {}).items()}
-    url = base_url.rstrip("/") + request.operation.path.format_map(values)
+    in_path = {name: quote(str(value), safe="") for name, value in (request.path or {}).items()}
+    url = base_url.rstrip("/") + request.operation.path.format_map(in_path)
     if not request.query:
         return url
-    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in request.query.items()}
-    return f"{url}?{urlencode(texts, safe=':/?')}"
+    in_query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in request.query.items()}
+    # A query may contain these characters as they are (RFC 3986); so the times in it stay readable.
+    return f"{url}?{urlencode(in_query, safe=':/?')}"
 
 
 def headers_of(method: str) -> dict[str, str]:

@@ -123,7 +123,7 @@ def timestamp(moment: datetime | None) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unusable:
-    """Takes the place of an invalid item in a list; `fault` says why it is invalid, `raw` is the item as received."""
+    """Takes the place of an invalid item in a list; `fault` says why it is invalid, `raw` is the item's JSON."""
 
     fault: str
     raw: Any = field(repr=False)
@@ -146,10 +146,12 @@ _MOST_DESCRIBED = 3
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
     """Validate parsed JSON; each number or date that cannot be read is replaced by null.
 
+    If a list of numbers contains one that cannot be read, the whole list is replaced by null.
+
     Args:
         validate: validates the JSON with pydantic.
         value: the JSON; it is changed in place.
-        unreadable: receives the names of the fields whose number or date is replaced.
+        unreadable: receives the names of the fields that are replaced.
 
     Raises:
         ValidationError: a value has another type, or a number or date that cannot be read must not be null.
@@ -206,7 +208,7 @@ def _is_unreadable(value: object, error_type: str) -> bool:
 
 
 def _field_of(path: Sequence[str | int]) -> str:
-    """Return the name of the outermost field in the path of a fault, without the `data` of an envelope."""
+    """Return the outermost field in the path of a fault; `data`, the field of envelopes, only if there is no other."""
     return next((step for step in path if isinstance(step, str) and step != "data"), "data")
 
 
@@ -220,13 +222,13 @@ def _validate_item(value: Any, handler: ValidatorFunctionWrapHandler, info: Vali
 
 def describe(error: ValidationError) -> str:
     """Describe the first three faults in one line: the field and what was expected, never the value that was found."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
+    faults = error.errors(include_url=False, include_input=False, include_context=False)
     parts = []
-    for fault in found[:_MOST_DESCRIBED]:
+    for fault in faults[:_MOST_DESCRIBED]:
         place = ".".join(map(str, fault["loc"])) or "body"
         parts.append(f"{place}: {fault['msg']}")
-    left = len(found) - len(parts)
-    return "; ".join(parts) + (f" (and {left} more)" if left else "")
+    left_out = len(faults) - len(parts)
+    return "; ".join(parts) + (f" (and {left_out} more)" if left_out else "")
 
 
 # An item of a list that is validated separately: `list[Each[Zone]]`.

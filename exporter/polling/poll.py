@@ -116,7 +116,7 @@ class Poller:
         context = Context(calls, self.registry, client.utc_now(), partial(self._found, poll))
         polled = await collector.try_poll(context, target)
         if polled.error is None:
-            poll.account.pace.note(collector.name, calls.number)
+            poll.account.pace.note(collector.name, calls.call_count)
         return polled
 
     async def _found(self, poll: RunningPoll, found: Inventory) -> None:

@@ -267,7 +267,7 @@ class Schedule:
         """Poll all targets of an account at once if its key was refused and another key is there now."""
         for account in self.accounts.values():
             if account.client.credential.problem:
-                account.client.credential.look()
+                account.client.credential.start_refresh()
         renewed = [name for name, account in self.accounts.items() if account.client.credential.is_replaced()]
         for name in renewed:
             self.accounts[name].client.credential.accept()

@@ -28,14 +28,14 @@ CONNECT_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How an account or a database is called: those of its settings that concern its client.
+    """How an account or a database is called: the settings that concern its client.
 
     Attributes:
         base_url: the management API, or a database's endpoint.
         scheme: how calls are authenticated, as `Credential` names it.
         key: the key or the token, or the file that contains it.
-        requests_per_second: the budget of this process.
-        max_in_flight: calls at once, of this process.
+        requests_per_second: the requests a second that this process may send.
+        max_in_flight: the calls at once that this process may make.
         timeout: the time limit of an attempt, in seconds.
     """
 
@@ -51,13 +51,15 @@ def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Acce
     """Return the access of an account or a database: its address, its key and its budget.
 
     An account's budget is divided by the number of shards. A database's is not, because one shard polls the database.
+    Without a key or a token in the settings, the key is empty.
     """
     rate, in_flight = settings.budget.requests_per_second, settings.budget.max_in_flight
     if isinstance(settings, DatabaseSettings):
         token = settings.auth_token_file or settings.auth_token or SecretStr("")
         return Access(settings.url, "bearer", token, rate, in_flight, settings.timeout)
-    key, share = settings.api_key_file or settings.api_key or SecretStr(""), math.ceil(in_flight / shards)
-    return Access(settings.base_url, settings.auth, key, rate / shards, share, settings.timeout)
+    key = settings.api_key_file or settings.api_key or SecretStr("")
+    in_flight_of_shard = math.ceil(in_flight / shards)
+    return Access(settings.base_url, settings.auth, key, rate / shards, in_flight_of_shard, settings.timeout)
 
 
 def accesses_of(settings: Settings) -> dict[str, Access]:
@@ -103,14 +105,16 @@ def client_of(
     Raises:
         ConfigurationError: the environment names a proxy that cannot be used.
     """
-    clocks, url, seconds = machine.clocks, access.base_url, access.timeout * CONNECT_SHARE
+    clocks = machine.clocks
+    lookups = machine.executors("names")
+    connect_seconds = access.timeout * CONNECT_SHARE
     try:
-        connect = machine.connector(url, access.max_in_flight, machine.executors("names"), connect_seconds=seconds)
-        secrets = proxy_secrets(url)
+        connect = machine.connector(access.base_url, access.max_in_flight, lookups, connect_seconds=connect_seconds)
+        secrets = proxy_secrets(access.base_url)
     except ProxyFault as error:
         raise ConfigurationError([ConfigurationFault(str(error))]) from None
     return Client(
-        base_url=url,
+        base_url=access.base_url,
         credential=_credential_of(access, machine),
         connect=connect,
         rate_limiter=RateLimiter(
@@ -131,4 +135,4 @@ def _credential_of(access: Access, machine: ClientMachine) -> Credential:
     if isinstance(access.key, SecretStr):
         return Credential(access.scheme, access.key.get_secret_value)
     file = KeyFile(access.key, machine.clocks.monotonic, machine.executors("key file"))
-    return Credential(access.scheme, file, file.look, file.refresh)
+    return Credential(access.scheme, file.last_key, file.start_refresh, file.refresh)

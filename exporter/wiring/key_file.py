@@ -17,7 +17,7 @@ PATIENCE = 1.0
 
 
 class KeyFile:
-    """A key in a file. `refresh` reads it again; a call returns the key that was read last.
+    """A key in a file. `refresh` reads the file again; `last_key` returns the key that was read last.
 
     Args:
         path: the file.
@@ -29,29 +29,33 @@ class KeyFile:
         self._path = path
         self._monotonic = monotonic
         self._executor = executor
-        self._key, self._problem = "", f"{path} has not been read yet"
-        self._began = -math.inf
+        self._key = ""
+        # Why the last reading gave no key; empty if it gave one.
+        self._problem = f"{path} has not been read yet"
+        self._began_at = -math.inf
         self._reading: asyncio.Task[None] | None = None
 
-    def __call__(self) -> str:
+    def last_key(self) -> str:
         """Return the key that was read last; raises CredentialError if the file could not be read."""
         if self._problem:
             raise CredentialError(f"the key cannot be read: {self._problem}")
         return self._key
 
     async def refresh(self) -> None:
-        """Start to read the file as `look` does, and wait for the end of the reading, at most `PATIENCE` seconds."""
-        self.look()
-        if self._reading is not None and self._monotonic() - self._began <= PATIENCE:
+        """Start to read the file as `start_refresh` does, and wait for the result, at most `PATIENCE` seconds."""
+        self.start_refresh()
+        # A reading that began earlier probably hangs; no further call waits for it.
+        if self._reading is not None and self._monotonic() - self._began_at <= PATIENCE:
             await asyncio.wait({self._reading}, timeout=PATIENCE)
 
-    def look(self) -> None:
+    def start_refresh(self) -> None:
         """Start to read the file, unless a reading began in the last `CHECK_SECONDS` or has not ended."""
-        if self._reading is None and self._monotonic() - self._began >= CHECK_SECONDS:
-            self._began = self._monotonic()
+        if self._reading is None and self._monotonic() - self._began_at >= CHECK_SECONDS:
+            self._began_at = self._monotonic()
             self._reading = asyncio.create_task(self._read(), name="key file")
 
     async def _read(self) -> None:
+        """Read the file, and keep its key or why there is none."""
         try:
             secret = await blocking(self._executor, read_secret, self._path)
             self._key, self._problem = secret.get_secret_value(), ""

@@ -111,7 +111,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     ),
     "never let a value expire": ("exposition.store:Store.expire", lambda _: lambda _self: []),
     "forget a row at the start": ("counters.ledger:Ledger._take_in", _without_a_zone),
-    "ignore the budget": ("platform.http.rate_limiter:RateLimiter._take_token", lambda _: AsyncMock()),
+    "ignore the budget": ("platform.http.rate_limiter:RateLimiter._wait_for_slot", lambda _: AsyncMock()),
     "keep the series of a removed zone": (
         "exposition.store:Store.remove",
         lambda f: lambda s, target, *a: target.kind == "dns_zone" or f(s, target, *a),

@@ -22,29 +22,29 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
     path.write_text("old\n")
     key = KeyFile(path, clock, one_thread("key file"))
     await key.refresh()
-    assert key() == "old"
+    assert key.last_key() == "old"
     path.write_text("\ufeff another\r\n", encoding="utf-8")
     await key.refresh()
-    assert key() == "old", "it was looked at a moment ago"
+    assert key.last_key() == "old", "it was looked at a moment ago"
     clock.now += CHECK_SECONDS
     await key.refresh()
-    assert key() == "another"
+    assert key.last_key() == "another"
     path.write_text("a third\n")
     clock.now += CHECK_SECONDS
-    key.look()
-    await until(lambda: key() == "a third", "what is read beside the calls")
+    key.start_refresh()
+    await until(lambda: key.last_key() == "a third", "what is read beside the calls")
     path.write_text("a fourth\n")
     clock.now += CHECK_SECONDS
-    assert await Credential("access_key", key, key.look, key.refresh).current_key() == "a fourth"
+    assert await Credential("access_key", key.last_key, key.start_refresh, key.refresh).current_key() == "a fourth"
     path.unlink()
     clock.now += CHECK_SECONDS
     await key.refresh()
     with pytest.raises(CredentialError, match="does not exist"):
-        key()
+        key.last_key()
     path.write_text("a fifth\n")
     clock.now += CHECK_SECONDS
     await key.refresh()
-    assert key() == "a fifth"
+    assert key.last_key() == "a fifth"
 
 
 @pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])
@@ -56,10 +56,10 @@ async def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, content: str 
         path.write_text(content)
     key = KeyFile(path, TurnedClock(), one_thread("key file"))
     with pytest.raises(CredentialError, match="has not been read yet"):
-        key()
+        key.last_key()
     await key.refresh()
     with pytest.raises(CredentialError, match=f"the key cannot be read: .*{says}"):
-        key()
+        key.last_key()
 
 
 async def test_a_file_system_that_does_not_answer_costs_one_moment_and_the_last_key_serves(
@@ -83,9 +83,9 @@ async def test_a_file_system_that_does_not_answer_costs_one_moment_and_the_last_
     clock.now += CHECK_SECONDS
     await asyncio.gather(key.refresh(), key.refresh())
     await until(lambda: looks == 1, "the thread that hangs")
-    assert key() == "old"
+    assert key.last_key() == "old"
     clock.now += PATIENCE * 10
     await key.refresh()
-    assert (key(), looks) == ("old", 1), "no second thread hangs"
+    assert (key.last_key(), looks) == ("old", 1), "no second thread hangs"
     answers.set()
-    await until(lambda: key() == "renewed", "the key that a thread reads")
+    await until(lambda: key.last_key() == "renewed", "the key that a thread reads")

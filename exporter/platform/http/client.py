@@ -68,7 +68,7 @@ class Client:
     Attributes:
         base_url: the address of the management API, or of a database.
         credential: how calls are authenticated.
-        connect: creates the transport that sends the requests, as `exporter.platform.http.connector.connector` does.
+        connect: creates the transport that sends the requests; `connector` of `connector.py` returns such a function.
         rate_limiter: limits the calls of the account.
         timeout: the time limit of an attempt, in seconds. A retry has less if the poll ends earlier.
         observer: is notified of every attempt.
@@ -134,9 +134,10 @@ class Client:
             answer = await self._read(call.operation, response, body, seconds)
         except PlatformError as error:
             seconds = min(time_limit, self.clocks.monotonic() - began)
+            # If the body did not arrive, only the error has the status.
             self._report_failure(name, status or error.status, seconds, error)
             raise
-        self.observer.attempted(name, str(status), seconds, None)
+        self.observer.attempted(name, str(status), seconds, reason=None)
         self.rate_limiter.recover(name)
         return answer
 
@@ -152,7 +153,11 @@ class Client:
             self.rate_limiter.recover(operation)
 
     async def _send(self, call: "ReadyCall[T]", time_limit: float) -> tuple[httpx.Response, bytes]:
-        """Send a request, and return the response and its body; raises PlatformError if there is no complete answer."""
+        """Send a request, and return the response and its body, which for a failure may be empty.
+
+        Raises:
+            PlatformError: there is no response, or the body of a success was not received completely.
+        """
         response: httpx.Response | None = None
         try:
             async with asyncio.timeout(time_limit):
@@ -166,8 +171,8 @@ class Client:
             if isinstance(error, httpx.HTTPError):
                 fault = fault_of(error, host)
             else:
-                late = "no answer" if response is None else "the body did not end"
-                fault = errors.Deadline(f"{late} within {time_limit:.3g} s ({host})")
+                problem = "no answer" if response is None else "the body did not end"
+                fault = errors.Deadline(f"{problem} within {time_limit:.3g} s ({host})")
             fault.status = 0 if response is None else response.status_code
             raise fault from None
 
@@ -176,13 +181,13 @@ class Client:
         status = response.status_code
         date = responses.http_date(response.headers.get("date"))
         wait = responses.retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
-        if not response.is_success:
-            failure = responses.status_error(status, body, wait)
-            if status not in operation.absent or isinstance(failure, errors.NotAvailable):
-                raise failure
+        failure = None if response.is_success else responses.status_error(status, body, wait)
+        # An error key such as `no_configuration` in the body says more than the status, and has priority.
+        is_absent = status in operation.absent and not isinstance(failure, errors.NotAvailable)
+        if failure is not None and not is_absent:
+            raise failure
         moment = self.platform_time.now() if date is None else self.platform_time.read(date)
-        if not response.is_success:
-            # The status says that there is none, which is not a failure of this operation.
+        if is_absent:
             return Answer(cast("T", None), moment, body, seconds)
         try:
             value = await self._payload(operation, body, status)
@@ -230,12 +235,12 @@ class PollCalls:
     Attributes:
         client: the account's client.
         until: the time on the monotonic clock after which answers are useless. A call that fails later is not repeated.
-        number: the number of calls so far, without retries.
+        call_count: the number of calls so far, without retries.
     """
 
     client: Client
     until: float
-    number: int = 0
+    call_count: int = 0
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request, and return its answer; repeat a read that failed while its answer would still be useful.
@@ -243,7 +248,7 @@ class PollCalls:
         Raises:
             PlatformError: there is no usable answer.
         """
-        self.number += 1
+        self.call_count += 1
         ready = await self._prepare(request)
         attempt = 1
         while True:
@@ -262,17 +267,18 @@ class PollCalls:
         client, operation = self.client, request.operation
         key = await client.credential.current_key()
         header, value = client.credential.header_with(key)
-        sent = httpx.Request(
+        http_request = httpx.Request(
             operation.method,
             _PLACEHOLDER,
             headers=_headers(operation.method, header, value),
-            # As a stream: for `content`, httpx computes headers, which takes a third of the time.
+            # As a stream: for `content`, httpx computes headers, a third of the time that a request takes to create.
             stream=httpx.ByteStream(content_of(request) or b""),
             extensions={ADDRESS: address_of(client.base_url, request)},
         )
         body = request.body or {}
-        given = [str(body[one.name]) for one in operation.parameters if one.secret and one.name in body]
-        return ReadyCall(operation, sent, await client.open_transport(), key, (key, *client.secrets, *given))
+        sent_secrets = [str(body[one.name]) for one in operation.parameters if one.secret and one.name in body]
+        secrets = (key, *client.secrets, *sent_secrets)
+        return ReadyCall(operation, http_request, await client.open_transport(), key, secrets)
 
     async def _attempt(self, call: ReadyCall[T], attempt: int) -> Answer[T]:
         """Wait for the budget, and send a call once; record whether the platform accepts the key."""
@@ -296,6 +302,7 @@ class PollCalls:
         """Return the time limit of an attempt in seconds: the client's; for a retry, at most the time that is left."""
         if attempt == 1:
             return self.client.timeout
+        # The retry may have waited for the budget until less time than the shortest limit was left.
         return min(self.client.timeout, max(SHORTEST_ATTEMPT, self.until - self.client.clocks.monotonic()))
 
     def _wait_before_retry(self, operation: Operation[T], error: PlatformError, attempt: int) -> float | None:
@@ -330,7 +337,7 @@ class HeadTooLarge(httpx.RemoteProtocolError):
     """An answer has a header that is too long, or too many headers."""
 
 
-# The first entry that matches decides.
+# The exception of httpx, the error for it, and how its text begins. The first entry that matches decides.
 _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
     (httpx.ProxyError, errors.ProxyFault, "the proxy refused the call"),
     (TlsFailed, errors.TlsFault, "the TLS handshake failed"),

@@ -30,7 +30,7 @@ _ENTRY = re.compile(r"\[(?P<v6>[^\]]+)\](?::(?P<v6_port>\d+))?|(?P<host>[^:]+):(
 def connector(
     base_url: str,
     max_in_flight: int,
-    names: Executor,
+    lookups: Executor,
     *,
     connect_seconds: float,
 ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
@@ -39,24 +39,24 @@ def connector(
     Args:
         base_url: the address of the calls; the proxy in the environment depends on it.
         max_in_flight: the highest number of connections.
-        names: the executor on which host names are looked up.
+        lookups: the executor on which host names are looked up.
         connect_seconds: the time limit for connecting.
 
     Raises:
         ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
     """
-    return partial(_connect, max_in_flight, connect_seconds, names, proxy_of(base_url))
+    return partial(_connect, max_in_flight, connect_seconds, lookups, proxy_of(base_url))
 
 
 async def _connect(
-    max_in_flight: int, connect_seconds: float, names: Executor, proxy: httpx.Proxy | None
+    max_in_flight: int, connect_seconds: float, lookups: Executor, proxy: httpx.Proxy | None
 ) -> httpx.AsyncBaseTransport:
     """Create a transport with the arguments of `AiohttpTransport`."""
     # Import aiohttp, which takes 0.1 s, on an executor, so that the daemon can answer scrapes meanwhile.
-    await blocking(names, import_module, "exporter.platform.http.transport")
+    await blocking(lookups, import_module, "exporter.platform.http.transport")
     from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
-    return AiohttpTransport(max_in_flight, connect_seconds, names, proxy)
+    return AiohttpTransport(max_in_flight, connect_seconds, lookups, proxy)
 
 
 def proxy_of(base_url: str) -> httpx.Proxy | None:
@@ -80,12 +80,14 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
 
 
 def environment_proxy(base_url: str) -> tuple[str, str]:
-    """Return the URL of the proxy for an address, and the environment variable that sets it; empty without a proxy."""
-    parts, environment = urlsplit(base_url), getproxies_environment()
-    scheme = parts.scheme if environment.get(parts.scheme) else "all"
-    address = environment.get(scheme, "")
+    """Return the URL of the proxy for an address, and the environment variable that sets it; both empty without one."""
+    parts = urlsplit(base_url)
+    # For a variable such as `HTTPS_PROXY`, the key is `https`; `ALL_PROXY` is `all`, and `NO_PROXY` is `no`.
+    proxies = getproxies_environment()
+    scheme = parts.scheme if proxies.get(parts.scheme) else "all"
+    address = proxies.get(scheme, "")
     port = parts.port or DEFAULT_PORTS[parts.scheme]
-    if not address or is_direct(parts.hostname or "", port, environment.get("no", "")):
+    if not address or is_direct(parts.hostname or "", port, proxies.get("no", "")):
         return "", ""
     return address, f"{scheme}_proxy".upper()
 
@@ -96,7 +98,7 @@ def proxy_secrets(base_url: str) -> tuple[str, ...]:
     if proxy is None or proxy.raw_auth is None:
         return ()
     user, password = proxy.raw_auth
-    # Without a password, the user name may be a token.
+    # Without a password, the user name may be a token. A text that repeats the header may lack the padding.
     return (password or user).decode(), b64encode(b":".join(proxy.raw_auth)).decode().rstrip("=")
 
 
@@ -122,8 +124,8 @@ def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, 
     parts = _ENTRY.fullmatch(entry)
     if parts is None:
         return False
-    only = parts["v6_port"] or parts["port"]
-    if only is not None and int(only) != port:
+    entry_port = parts["v6_port"] or parts["port"]
+    if entry_port is not None and int(entry_port) != port:
         return False
     name = parts["v6"] or parts["host"] or parts["bare"]
     if address is not None:
@@ -131,11 +133,13 @@ def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, 
             return address in ip_network(name, strict=False)
         except ValueError:
             return False
+    # `example.net`, `.example.net` and `*.example.net` all exclude the domain itself and all hosts in it.
     domain = name.removeprefix("*").strip(".")
     return host == domain or host.endswith(f".{domain}")
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return a host as an IP address; None if it is a name."""
     try:
         return ip_address(host)
     except ValueError:

@@ -11,29 +11,29 @@ class Credential:
     Args:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
         read: returns the key or token; called for each request, so that a rotated one is used at once.
-        look: starts to find out whether the key was rotated, without waiting for the result.
-        refresh: finds it out, and waits for the result; awaited before `read`.
+        start_refresh: starts to look for a rotated key, and returns at once; by default, it does nothing.
+        refresh: looks for a rotated key, and waits for the result; awaited before `read`. None: there is no rotation.
 
     Attributes:
-        problem: why the last use of the key or token failed, as the end of a sentence; empty if it did not.
+        problem: why the last use of the key or token failed, as the end of a sentence; empty if it did not fail.
     """
 
-    __slots__ = ("_failed", "_read", "_refresh", "_scheme", "look", "problem")
+    __slots__ = ("_failed_key", "_read", "_refresh", "_scheme", "problem", "start_refresh")
 
     def __init__(
         self,
         scheme: str,
         read: Callable[[], str],
-        look: Callable[[], None] = lambda: None,
+        start_refresh: Callable[[], None] = lambda: None,
         refresh: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._scheme = scheme
         self._read = read
-        self.look = look
+        self.start_refresh = start_refresh
         self._refresh = refresh
         self.problem = ""
         # The key or token that failed; empty if it could not be read.
-        self._failed = ""
+        self._failed_key = ""
 
     async def current_key(self) -> str:
         """Return the current key or token.
@@ -46,10 +46,10 @@ class Credential:
         try:
             key = self._read()
         except CredentialError:
-            self._failed, self.problem = "", "cannot be used"
+            self._failed_key, self.problem = "", "cannot be used"
             raise
         if not key or not key.isascii() or not key.isprintable():
-            self._failed, self.problem = key, "cannot be used"
+            self._failed_key, self.problem = key, "cannot be used"
             raise CredentialError("the key is empty, or contains characters that are not allowed in a header")
         return key
 
@@ -59,7 +59,7 @@ class Credential:
 
     def refuse(self, key: str) -> None:
         """Record that the platform does not accept this key or token."""
-        self._failed, self.problem = key, "is not accepted"
+        self._failed_key, self.problem = key, "is not accepted"
 
     def accept(self) -> None:
         """Record that the platform accepted the key or token, or that it is replaced by one that was not tried yet."""
@@ -68,6 +68,6 @@ class Credential:
     def is_replaced(self) -> bool:
         """Return whether the key or token failed at its last use, and there is another one now."""
         try:
-            return bool(self.problem) and self._read() != self._failed
+            return bool(self.problem) and self._read() != self._failed_key
         except CredentialError:
             return False

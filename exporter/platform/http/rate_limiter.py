@@ -1,7 +1,7 @@
 """The request budget of one account: a token bucket, a limit of calls in flight, and the pauses of its operations.
 
 An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. It also halves the rate, which
-rises again with each answer that does not ask to wait. If two operations are paused at the same time, all calls of the
+rises again with each other answer, except a 5xx. If two operations are paused at the same time, all calls of the
 account wait. A pause lasts as long as the platform asked. Without `Retry-After`, the first pause lasts about a second,
 and each further one twice as long, up to a minute.
 """
@@ -16,20 +16,20 @@ from exporter.platform.errors import RateLimited
 # The longest pause of an operation, in seconds. If the platform asks for a longer one, only the target that was called
 # waits for so long, because the answer may concern that target alone.
 LONGEST_PAUSE = 300.0
-# The shortest and the longest pause, in seconds, after an answer that does not say how long to wait.
+# The first and the longest guess of a pause, in seconds, after an answer that does not say how long to wait.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
 # After a delay of the process, the calls of at most this many seconds are made up for at once.
 BURST_SECONDS = 0.1
 # The lowest share of the rate that is granted.
 LOWEST_FACTOR = 1 / 16
-# The share of the rate that an answer adds again, if it does not ask to wait.
+# The share of the rate that each call of `recover` adds again.
 RECOVERY_PER_ANSWER = 0.02
 
 
 @dataclass(slots=True)
 class _Pause:
-    """The pause of an operation: its end, on the monotonic clock, and the last guess of its length in seconds."""
+    """The pause of an operation: its end, on the monotonic clock, and the last guess of its length; both in seconds."""
 
     until: float = 0.0
     guess: float = 0.0
@@ -55,7 +55,9 @@ class RateLimiter:
         self._in_flight = asyncio.Semaphore(max_in_flight)
         # Held by the one call that waits for the next slot; the other calls queue for it.
         self._turn = asyncio.Lock()
-        self._next_slot = clocks.monotonic()
+        # When the next call may be sent, so that the rate is kept.
+        self._next_slot_at = clocks.monotonic()
+        # The share of the rate that is granted now.
         self._factor = 1.0
         self._pauses: dict[str, _Pause] = {}
         # Until when the whole account is paused.
@@ -68,8 +70,6 @@ class RateLimiter:
 
     def paused_for(self, *operations: str) -> float:
         """Return the seconds until all of these operations may be called: 0 unless one, or the account, is paused."""
-        if not self._pauses:
-            return 0.0
         ends = [self._pauses[name].until for name in operations if name in self._pauses]
         return max(0.0, max([self._paused_until, *ends]) - self._clock())
 
@@ -87,7 +87,7 @@ class RateLimiter:
             await self._wait_for_pause(operation, longest)
             await self._in_flight.acquire()
             try:
-                await self._take_token()
+                await self._wait_for_slot()
             except BaseException:
                 self._in_flight.release()
                 raise
@@ -106,17 +106,18 @@ class RateLimiter:
                 raise RateLimited(message, retry_after=left)
             await self._sleep(left)
 
-    async def _take_token(self) -> None:
+    async def _wait_for_slot(self) -> None:
         """Wait for the next slot of the rate; calls get slots in the order of their arrival."""
         # Only one call at a time waits for a slot. If several calls had slots in advance, all of these slots would be
         # past after a stall of the process, and the calls would be sent at once.
         async with self._turn:
-            left = self._next_slot - self._clock()
+            left = self._next_slot_at - self._clock()
             if left > 0:
                 await self._sleep(left)
             # The next slot is counted from this slot and not from the time of waking, so that waking late does not
             # lower the rate. Delays of more than `BURST_SECONDS` are not made up for.
-            self._next_slot = max(self._next_slot, self._clock() - BURST_SECONDS) + 1.0 / self.effective_rate
+            counted_from = max(self._next_slot_at, self._clock() - BURST_SECONDS)
+            self._next_slot_at = counted_from + 1.0 / self.effective_rate
 
     def release(self) -> None:
         """End a call, after a success or a failure."""
@@ -125,7 +126,7 @@ class RateLimiter:
     def recover(self, operation: str) -> None:
         """Raise the rate again, and forget a pause that has ended, after an answer that does not ask to wait."""
         self._factor = min(1.0, self._factor + RECOVERY_PER_ANSWER)
-        if self._pauses and operation in self._pauses and not self.paused_for(operation):
+        if operation in self._pauses and not self.paused_for(operation):
             del self._pauses[operation]
 
     def pause(self, operation: str, wait: float | None) -> None:

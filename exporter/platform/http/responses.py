@@ -27,12 +27,14 @@ LONGEST_WAIT = 3600.0
 _MOST_DIGITS = 310
 _PARTIAL = 206
 _LOWEST_FAILURE = 400
+# The number of bytes that are read of an error's body that is text.
+_MOST_TEXT = 1000
 # The number of wrong fields that an error's message lists.
 _MOST_LISTED = 20
 
 
 async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
-    """Read the body of an answer, and close it; of the body of an error, read at most about 64 KiB.
+    """Read the body of an answer, and close the answer; of the body of an error, read at most about 64 KiB.
 
     Args:
         response: the answer.
@@ -131,8 +133,9 @@ def failure_in(raw: bytes) -> Failure:
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
-        text = raw[:1000].decode("utf-8", "replace").strip()
-        return Failure("" if text.startswith("<") else one_line(text))
+        text = raw[:_MOST_TEXT].decode("utf-8", "replace").strip()
+        is_html = text.startswith("<")
+        return Failure("" if is_html else one_line(text))
     if not isinstance(body, dict):
         return Failure()
     error = body.get("error")
@@ -227,8 +230,8 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
         if value.is_missing():
             missing = "neither data nor an error" if isinstance(value, Envelope) else "none of the documented fields"
             raise errors.WrongShape(f"the platform answered {status} with {missing}", status=status)
-    read: T = value.payload() if isinstance(value, Envelope) else value
-    return read
+    result: T = value.payload() if isinstance(value, Envelope) else value
+    return result
 
 
 def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
@@ -239,6 +242,7 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
         # Try again, tolerating invalid UTF-8, unpaired surrogates, and numbers and dates that cannot be read.
         try:
             body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
+            # As bytes again, in which `_json_bytes` replaces the surrogates.
             return validated(
                 lambda value: adapter.validate_json(_json_bytes(value), context=unreadable), body, unreadable
             )
@@ -268,8 +272,8 @@ def _is_not_json(error: ValidationError) -> bool:
 def _parse_error(error: ValidationError, raw: bytes, status: int) -> PlatformError:
     """Return the error for a body that is not valid; `error` says why."""
     if _is_not_json(error):
-        looks = "HTML" if raw.lstrip().startswith(b"<") else "not complete JSON"
-        return errors.NotJson(f"the platform answered {status} with a body that is {looks}", status=status)
+        form = "HTML" if raw.lstrip().startswith(b"<") else "not complete JSON"
+        return errors.NotJson(f"the platform answered {status} with a body that is {form}", status=status)
     failure = failure_in(raw)
     if failure.is_reported:
         return _reported_error(failure, status)

@@ -27,7 +27,7 @@ from exporter.platform.operation import ADDRESS
 
 KEEPALIVE_SECONDS = 75.0
 # The headers of an answer that the client reads. Only these are passed on; all of them would take twice the time.
-_READ = frozenset({b"content-length", b"date", b"retry-after"})
+_PASSED_ON = frozenset({b"content-length", b"date", b"retry-after"})
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
@@ -36,7 +36,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     Args:
         max_in_flight: the highest number of connections.
         connect_seconds: the time limit for connecting.
-        names: the executor on which host names are looked up.
+        lookups: the executor on which host names are looked up.
         proxy: the proxy of all requests; None for no proxy.
 
     Attributes:
@@ -48,15 +48,17 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         self,
         max_in_flight: int,
         connect_seconds: float,
-        names: Executor,
+        lookups: Executor,
         proxy: httpx.Proxy | None,
     ) -> None:
         self.losses = 0
         connector = aiohttp.TCPConnector(
             limit=max_in_flight,
             keepalive_timeout=KEEPALIVE_SECONDS,
-            resolver=aiohttp.ThreadedResolver(_Names(names)),  # type: ignore[arg-type] # these are all that it calls
+            # In place of an event loop, of which a `ThreadedResolver` only calls these two methods.
+            resolver=aiohttp.ThreadedResolver(_NameLookups(lookups)),  # type: ignore[arg-type]
         )
+        # aiohttp has no argument for the class of connections.
         create = partial(_Connection, asyncio.get_running_loop(), self)
         connector._factory = create  # type: ignore[assignment] # noqa: SLF001
         self._session = aiohttp.ClientSession(
@@ -69,7 +71,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         self._proxy = None if proxy is None else str(proxy.url)
         self._proxy_headers: dict[str, str] | None = None
         if proxy is not None and proxy.raw_auth is not None:
-            # aiohttp sends it as Proxy-Authorization; its own argument for credentials is deprecated.
+            # aiohttp sends it to the proxy as Proxy-Authorization; its argument `proxy_auth` is deprecated.
             self._proxy_headers = {"Authorization": f"Basic {b64encode(b':'.join(proxy.raw_auth)).decode()}"}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -77,9 +79,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if self._session.closed:
             raise httpx.LocalProtocolError("the client has been closed")
         address = request.extensions[ADDRESS]
-        # The address is percent-encoded already, except for characters that the configuration may contain.
+        # The address is percent-encoded already, unless the configuration contains other characters; yarl encodes them.
         url = URL(address, encoded=address.isascii() and address.isprintable())
-        # aiohttp adds the `Host` header.
+        # There is no `Host` header; aiohttp adds it.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
         try:
             response = await self._session.request(
@@ -95,8 +97,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             if isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError):
                 self.losses += 1
             _raise(error)
-        read = [pair for pair in response.raw_headers if pair[0].lower() in _READ]
-        return httpx.Response(response.status, headers=read, stream=_Body(response))
+        passed_on = [(name, value) for name, value in response.raw_headers if name.lower() in _PASSED_ON]
+        return httpx.Response(response.status, headers=passed_on, stream=_Body(response))
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -104,7 +106,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _NameLookups:
     """Looks up host names for aiohttp on the account's own executor, because a look-up may hang for long."""
 
     executor: Executor
@@ -217,9 +219,12 @@ def translate(error: BaseException) -> httpx.RequestError:
 
 def _system_message(link: BaseException) -> str:
     """Return the message of the operating system or of TLS in an exception; empty if it has none."""
+    # For a certificate, an exception of aiohttp contains that of TLS.
     refusal = getattr(link, "certificate_error", link)
     if isinstance(refusal, ssl.SSLCertVerificationError):
         return refusal.verify_message
+    # Errors of TLS have numbers of their own, those of name look-ups negative ones.
     if isinstance(link, OSError) and link.errno is not None and link.errno > 0 and not isinstance(link, ssl.SSLError):
+        # asyncio replaces the operating system's message in `strerror` by a text with the address.
         return os.strerror(link.errno)
     return getattr(link, "strerror", None) or ""

@@ -149,7 +149,7 @@ async def test_a_poll_counts_its_calls_also_when_they_fail() -> None:
         with pytest.raises(ServerError):
             await dns.read_statistics(calls, 104)
     # Retries do not count as calls of the poll.
-    assert (calls.number, len(platform.sent)) == (3, 5)
+    assert (calls.call_count, len(platform.sent)) == (3, 5)
 
 
 async def test_a_call_that_cannot_wait_for_the_pause_of_its_operation_fails_without_a_request() -> None:
