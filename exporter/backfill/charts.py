@@ -163,8 +163,9 @@ class AccountCharts:
         return {day: count for day, count in whole.items() if day in window and day < self.today}
 
     def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:
-        """Return the days that a chart contains completely: ordinal → count."""
+        """Return the days of a chart that do not begin before it: ordinal → count; today may be among them."""
         if collector is dns_statistics.COLLECTOR:
+            # The requested window begins at midnight (`Windowed`).
             return source.days
         if collector is shield_rate_limits.COLLECTOR:
             closed = range(self.today - BREACH_DAYS + 1, self.today) if source.charted else ()

@@ -23,8 +23,8 @@ from exporter.telemetry import Telemetry
 from exporter.validation.types import format_duration
 from exporter.wiring.plans import collectors_of
 
-# Operations that are only called if a setting enables them.
-_OPT_IN = {"script_read_by_update": "read: update"}
+# Operation → the setting with which it is called instead of the operation before it.
+_INSTEAD = {"script_read_by_update": "read: update"}
 # Families that come from the configuration, and the collector with whose families they are listed.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 # Families whose name, type or labels may change with any version.
@@ -128,10 +128,13 @@ def as_markdown(collectors: Sequence[Collector] = CATALOGUE) -> str:
 
 def _how_polled(collector: Collector) -> str:
     """Return a sentence with the default interval of a collector, and its requests, each once."""
-    requests = []
+    requests: list[str] = []
     for operation in collector.operations:
-        condition = f" (only with `{_OPT_IN[operation.name]}`)" if operation.name in _OPT_IN else ""
-        requests.append(f"`{_request(operation)}`{condition}")
+        request = f"`{_request(operation)}`"
+        if setting := _INSTEAD.get(operation.name):
+            requests[-1] += f" (with `{setting}`: {request} instead)"
+        else:
+            requests.append(request)
     interval = f"{format_duration(collector.interval)} by default (`collectors.{collector.section}.interval`)"
     return f"Polled every {interval} with {', '.join(dict.fromkeys(requests))}."
 

@@ -154,7 +154,7 @@ class Daemon:
         self.work.tasks.begin("proof", self._prove())
 
     def _show_held(self, database: "PostgresStorage") -> None:
-        """Show which shards are held as a metric; nothing while that is unknown."""
+        """Show as a metric which shards exporters hold; nothing while that is unknown."""
         held, shards = database.locks.held, range(self.settings.shard.total)
         values = {} if held is None else {(str(shard),): shard in held for shard in shards}
         self.telemetry.show(self.telemetry.shard_held, values)
@@ -252,16 +252,18 @@ class Daemon:
         """
         async with asyncio.timeout(LOAD_SECONDS):
             loaded = await blocking(self._configuration, self.load)
-            running = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
-            # Sections that need a restart keep their running values, on which the budgets of shards depend.
-            settings = loaded.model_copy(update=running)
+            kept = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
+            # These sections need a restart. The total of shards that is in force divides the budgets of the accounts.
+            settings = loaded.model_copy(update=kept)
             accounts = self.work.accounts.build(settings)
-            # The last step that can fail: if any file is wrong, nothing changes, not even for the web.
-            if loaded.web.config_file == self.settings.web.config_file:
+            # Another path needs a restart; the file that is in use may be gone then.
+            is_same_web_file = loaded.web.config_file == self.settings.web.config_file
+            if is_same_web_file:
+                # The last step that can fail: if any file is wrong, nothing changes, not even for the web.
                 await self.server.reload()
-        fixed = [name for name, section in running.items() if getattr(loaded, name) != section]
-        if fixed:
-            self._log.warning("restart needed: changed settings are not applied", sections=fixed)
+        not_applied = [name for name, section in kept.items() if getattr(loaded, name) != section]
+        if not_applied:
+            self._log.warning("restart needed: changed settings are not applied", sections=not_applied)
         await self.work.apply(settings, accounts)
         self.settings = settings
         configure(settings.log.level, settings.log.format)

@@ -184,7 +184,8 @@ class Store:
         """Replace families of a key, also of one without a status; those named as `former` are removed."""
         changed = self._changed.setdefault(key, {})
         changed.update(dict.fromkeys(former, b""))
-        # Rendered now, because until the next generation the lines take less memory: 3 KB for a DNS zone, and not 5.
+        # Rendered now, because until the next generation lines take less memory than families: for a DNS zone, 3 KB and
+        # not 5.
         changed.update((family.info.name, _rendered(key, family)) for family in families)
         self.has_changed.set()
 
@@ -205,7 +206,7 @@ class Store:
         status.expires = status.valid_from + self.lifetime(status.collector, status.target)
 
     def _deadline(self, status: Status) -> float:
-        """Return when values expire: later than at first if the interval has become longer since."""
+        """Return when the values of a target expire, by its present interval, but not before `status.expires`."""
         return max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
 
     def clear(self, key: PollKey) -> None:

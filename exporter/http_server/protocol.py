@@ -29,7 +29,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     """
 
     _timer: asyncio.TimerHandle | None = None
-    # The received bytes of a request that is not complete, without its body.
+    # How many bytes of a request that is not complete were received, without its body.
     _unfinished = 0
 
     def __init__(
@@ -70,12 +70,13 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Send an answer if it is ready, else start a task that makes it, which takes a third more processor time."""
-        # Some releases of Python 3.12 and 3.13 do not check either in `writelines` (CVE-2024-12254).
-        is_free = not self.transport.is_closing() and self.transport.get_write_buffer_size() == 0
-        is_simple = is_free and cycle.keep_alive and cycle.scope["method"] == "GET"
-        # In the daemon: `exporter.web.metrics.MetricsEndpoint.ready`.
-        answer = self._ready(cast("Scope", cycle.scope)) if is_simple else None
+        """Send the answer if it is ready. A task that makes it would take a third more processor time."""
+        # `writelines` of some releases of Python 3.12 and 3.13 writes to a closing connection, and writes without a
+        # limit (CVE-2024-12254).
+        can_write = not self.transport.is_closing() and self.transport.get_write_buffer_size() == 0
+        # The head that is written here has no `Connection: close`.
+        may_be_ready = can_write and cycle.keep_alive and cycle.scope["method"] == "GET"
+        answer = self._ready(cast("Scope", cycle.scope)) if may_be_ready else None
         if answer is None:
             super()._start_asgi_task(cycle, app)
             return

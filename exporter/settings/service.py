@@ -209,7 +209,7 @@ class ShardSettings(Section):
 
 
 class LogSettings(Section):
-    """The log."""
+    """What is logged, and in which format."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="The lowest logged level.")
     format: Literal["auto", "console", "json"] = Field(

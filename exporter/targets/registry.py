@@ -162,15 +162,17 @@ class Registry:
                 yield self._listed_target(one, selection)
 
     def _fixed_target(self, fixed: Target) -> Target:
-        """Return the target for a configured one, which may have no name: the polled target if nothing differs."""
-        polled, name = self.by_key.get(fixed.key), fixed.name or self.name_of(fixed.key)
+        """Return a configured target with its known name, as the object that is polled now if nothing has changed."""
+        polled = self.by_key.get(fixed.key)
+        name = fixed.name or self.name_of(fixed.key)
         if polled is None or polled.name != name or not polled.is_polled_as(fixed):
             return replace(fixed, name=name)
         return polled
 
     def _listed_target(self, one: KnownResource, selection: Selection) -> Target:
-        """Return the target for a listed resource: the polled target if nothing differs."""
-        polled, name, attributes = self.by_key.get(one.key), self.name_of(one.key), selection.attributes
+        """Return the target of a listed resource, as the object that is polled now if nothing has changed."""
+        polled = self.by_key.get(one.key)
+        name, attributes = self.name_of(one.key), selection.attributes
         if one.parent:
             attributes = {**attributes, "shield_zone_id": one.parent}
         if polled is None or polled.name != name or polled.attributes != attributes:

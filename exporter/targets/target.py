@@ -101,7 +101,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource that a discovery found; `parent` is the shield zone of a rate limit, as its id."""
+    """A resource that a discovery found; `parent` is the id of a rate limit's shield zone, else empty."""
 
     id: str
     name: str = ""

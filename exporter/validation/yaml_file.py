@@ -84,7 +84,7 @@ def parse_marked(text: str, source: str) -> MarkedFile:
             places = dict(islice(_places(root, source), _MOST_VALUES + 1))
             if len(places) > _MOST_VALUES:
                 raise _wrong(f"found more than {_MOST_VALUES} values", root)
-            return MarkedFile(source, _data(root, Path(source).parent), places)
+            return MarkedFile(source, _plain_value(root, Path(source).parent), places)
         line = root.start_mark.line + 1
         message = f"found {'a list' if isinstance(root, yaml.SequenceNode) else 'text'}, expected a mapping"
     except yaml.MarkedYAMLError as error:
@@ -144,16 +144,19 @@ def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
-def _data(node: yaml.Node, folder: Path, key: str = "") -> Any:  # noqa: ANN401 - as the node is
-    """Return the value of a node; the name of a file, as the key says, is joined to the folder."""
+def _plain_value(node: yaml.Node, folder: Path, key: str = "") -> Any:  # noqa: ANN401 - a dict, a list, text or None
+    """Return the value of a node; the value of a key that ends with `_file` is a path relative to `folder`."""
     if isinstance(node, yaml.MappingNode):
         has_names = key in _OF_NAMES
-        return {name.value: _data(value, folder, "" if has_names else name.value) for name, value in node.value}
+        return {name.value: _plain_value(value, folder, "" if has_names else name.value) for name, value in node.value}
     if isinstance(node, yaml.SequenceNode):
-        return [_data(item, folder) for item in node.value]
+        return [_plain_value(item, folder) for item in node.value]
     if node.tag == _NULL:
         return None
-    return str(folder / node.value) if key.endswith("_file") and node.value.strip() else node.value
+    text: str = node.value
+    # A blank path stays as it is, so that it is refused as blank.
+    is_path = key.endswith("_file") and bool(text.strip())
+    return str(folder / text) if is_path else text
 
 
 def _places(node: yaml.Node, source: str, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Place]]:

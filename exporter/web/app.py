@@ -53,7 +53,7 @@ class Application:
             await self._pages(scope, receive, with_headers(send))
 
     def ready(self, scope: Scope) -> ReadyAnswer | None:
-        """Implement `exporter.http_server.protocol.Ready`."""
+        """Return the answer to a scrape if it is ready; None for any other request. The HTTP server calls this."""
         return MetricsEndpoint(self._parts()).ready(scope) if scope["path"] == self._path else None
 
 

@@ -30,7 +30,11 @@ class LabelsAndThresholds:
     _served: dict[TargetKey, tuple[Target, Settings]] = field(default_factory=dict)
 
     def show(self, settings: Settings) -> None:
-        """Serve the families of new and renamed targets, and remove those of targets that are not polled any more."""
+        """Serve the labels and thresholds of targets, and the budgets of scripts; called in rounds.
+
+        Only targets that are new, were renamed or have new settings are served anew, at most `_AT_ONCE` in a call. The
+        families of targets that are no longer polled are removed.
+        """
         is_any = settings.thresholds or any(one.labels or one.target_labels for one in settings.accounts)
         polled = self.registry.by_key if is_any else {}
         gone = [key for key in self._served if key not in polled]

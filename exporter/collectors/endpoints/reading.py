@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,9 +28,13 @@ _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
     """Return a configured metric in the form that built-in collectors use; `path` is that of its endpoint."""
     text = declared.help or f"Read from GET {path.text}, polled."
+    if declared.value is not None:
+        read_gauge = partial(_gauge, declared, declared.value)
+        return Metric(declared.name, text, lambda document: read_gauge(document.value), labels=declared.labels)
     source = declared.days or declared.month
     if source is None:
-        return Metric(declared.name, text, lambda document: _value(declared, document.value), labels=declared.labels)
+        read_info = partial(_info, declared.info)
+        return Metric(declared.name, text, lambda document: read_info(document.value), labels=declared.labels)
     period = "days" if declared.days else "month"
     counted_by = (path.canonical(), period, source.canonical(), declared.label or "", repr(float(declared.scale)))
     return Metric(
@@ -41,16 +46,10 @@ def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
     )
 
 
-def _value(
-    declared: EndpointMetric, document: object
-) -> Mapping[str, float] | Mapping[tuple[str, ...], float] | float | None:
-    """Return the value of a gauge or an info metric, in the form of `Metric.value`; None for a counter."""
-    if declared.info:
-        return _info(declared.info, document)
-    if declared.value is None:
-        return None
+def _gauge(declared: EndpointMetric, value: Expression, document: object) -> Mapping[str, float] | float | None:
+    """Return the value of a gauge, in the form of `Metric.value`; None if the answer has none."""
     read = _timestamp if declared.name.endswith(_TIMESTAMP) else _number
-    return _read(declared, declared.value, document, lambda found: read(found, declared.scale))
+    return _read(declared, value, document, lambda found: read(found, declared.scale))
 
 
 def _counted(declared: EndpointMetric, source: Expression, document: object) -> Mapping[str, Source] | Source | None:

@@ -93,13 +93,18 @@ def environment_proxy(base_url: str) -> tuple[str, str]:
 
 
 def proxy_secrets(base_url: str) -> tuple[str, ...]:
-    """Return the texts to mask if calls to an address use a proxy: its password, and the header that contains it."""
+    """Return the texts to mask if calls to an address use a proxy: its password, and its credentials in base64.
+
+    Raises:
+        ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
+    """
     proxy = proxy_of(base_url)
     if proxy is None or proxy.raw_auth is None:
         return ()
     user, password = proxy.raw_auth
+    encoded = b64encode(b":".join(proxy.raw_auth)).decode()
     # Without a password, the user name may be a token. A text that repeats the header may lack the padding.
-    return (password or user).decode(), b64encode(b":".join(proxy.raw_auth)).decode().rstrip("=")
+    return (password or user).decode(), encoded.rstrip("=")
 
 
 def is_direct(host: str, port: int, excluded: str) -> bool:

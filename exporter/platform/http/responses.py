@@ -129,7 +129,10 @@ class Failure(NamedTuple):
 
 
 def failure_in(raw: bytes) -> Failure:
-    """Read an error body: problem details, a script error, an envelope, only a status, text, or nothing."""
+    """Return the failure that a body describes; the body of a good answer may describe none.
+
+    It may be problem details, a script error, an envelope, only a status, text, or nothing.
+    """
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -138,17 +141,18 @@ def failure_in(raw: bytes) -> Failure:
         return Failure("" if is_html else one_line(text))
     if not isinstance(body, dict):
         return Failure()
-    error = body.get("error")
-    if not isinstance(error, dict):
-        error = body.get("errorResponse")
-    error = error if isinstance(error, dict) else {}
-    fields = {**body, **error}
-    status = fields.get("statusCode")
-    if not isinstance(status, int) or status < _LOWEST_FAILURE:
-        status = 0
-    is_only_status = status > 0 and body.get("data") is None
-    is_reported = is_only_status or _says_failed(fields, has_error_object=bool(error))
+    objects = [body[name] for name in ("error", "errorResponse") if isinstance(body.get(name), dict)]
+    fields = {**body, **objects[0]} if objects else body
+    status = _failure_status(fields)
+    has_status_without_data = status > 0 and body.get("data") is None
+    is_reported = has_status_without_data or _says_failed(fields, has_error_object=bool(objects and objects[0]))
     return Failure(_message_of(fields), _key_of(fields), status, is_reported)
+
+
+def _failure_status(fields: Mapping[str, Any]) -> int:
+    """Return the status in a body; 0 if it has none, or that of a success."""
+    status = fields.get("statusCode")
+    return status if isinstance(status, int) and status >= _LOWEST_FAILURE else 0
 
 
 def _key_of(fields: Mapping[str, Any]) -> str:
