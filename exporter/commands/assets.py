@@ -23,7 +23,7 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dic
     Raises:
         AssetError: a file cannot be written.
     """
-    written = 0
+    written_count = 0
     kept: dict[Path, str] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -32,13 +32,13 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dic
             found = path.read_bytes().decode(errors="replace") if path.exists() else None
             if found is None or (found != text and force):
                 path.write_text(text, encoding="utf-8")
-                written += 1
+                written_count += 1
             elif found != text:
                 lines = unified_diff(found.splitlines(), text.splitlines(), str(path), "this version", lineterm="")
                 kept[path] = "\n".join(lines)
     except OSError as error:
         raise AssetError(f"{error.filename or folder}: {error.strerror}") from error
-    return written, kept
+    return written_count, kept
 
 
 @click.command("assets")
@@ -63,9 +63,10 @@ def command(what: str, folder: Path, *, force: bool) -> None:
     """  # noqa: D301 - click reads the \b
     with complaining(AssetError):
         texts = read_assets(what)
-        written, kept = write(texts, folder, force=force)
-    same = len(texts) - written - len(kept)
-    click.echo(f"{counted(written, 'file')} written to {folder}" + (f"; up to date: {same}" if same else ""))
+        written_count, kept = write(texts, folder, force=force)
+    same_count = len(texts) - written_count - len(kept)
+    up_to_date = f"; up to date: {same_count}" if same_count else ""
+    click.echo(f"{counted(written_count, 'file')} written to {folder}{up_to_date}")
     if kept:
         listed = "".join(f"\n  {path}" for path in kept)
         complain("\n".join([f"these files differ and are kept; --force replaces them:{listed}", *kept.values()]))

@@ -38,7 +38,6 @@ from exporter.wiring.state_storage import stored_rows
 DEFAULT_DAYS = 30
 _LABEL = re.compile(r"(?!__)([a-zA-Z_][a-zA-Z0-9_]*)=(.*)", re.DOTALL)
 
-
 DAY = click.DateTime(["%Y-%m-%d"])
 STEP = click.Choice(tuple(STEPS))
 OUTPUT = click.Path(path_type=Path, dir_okay=False)
@@ -79,32 +78,32 @@ def command(
         settings = read_settings(config, flags, os.environ)
         if not settings.accounts:
             raise click.UsageError("there is no account in the configuration: databases have no history")
-        polled = [plan.collector for plan in plans_of(settings).values()]
-        charts = _with_charts(settings, polled)
-        families = [info for one in charts for info in counters_of(one)]
-        added = _parse_labels(labels, {label for info in families for label in info.labels})
+        collectors = [plan.collector for plan in plans_of(settings).values()]
+        charted = _with_charts(settings, collectors)
+        families = [info for one in charted for info in counters_of(one)]
+        added_labels = _parse_labels(labels, {label for info in families for label in info.labels})
         if output.exists():
             raise click.UsageError(f"{output} already exists: remove it, or choose another --output")
-        span, past, failures = asyncio.run(_read(settings, polled, charts, first, last))
+        span, past, failures = asyncio.run(_read(settings, collectors, charted, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
         complain("\n".join([*faults, f"nothing is written: there are no counters, or they began before {span}"]))
-    samples = _write(output, past, added, step)
-    echo(f"{output}: {span}, {len(past)} series, {samples} samples, {output.stat().st_size / 1e6:.1f} MB.")
+    sample_count = _write(output, past, added_labels, step)
+    echo(f"{output}: {span}, {len(past)} series, {sample_count} samples, {output.stat().st_size / 1e6:.1f} MB.")
     echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
     if faults:
         complain("\n".join(faults))
 
 
-def _with_charts(settings: Settings, polled: Iterable[Collector]) -> list[TargetCollector[Any]]:
+def _with_charts(settings: Settings, collectors: Iterable[Collector]) -> list[TargetCollector[Any]]:
     """Return those of these collectors whose answers contain charts of days."""
-    endpoints = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
-    targets = [one for one in polled if isinstance(one, TargetCollector)]
-    return [one for one in targets if one in BUILT_IN or one.name in endpoints]
+    charted = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
+    candidates = [one for one in collectors if isinstance(one, TargetCollector)]
+    return [one for one in candidates if one in BUILT_IN or one.name in charted]
 
 
 def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """Parse texts `NAME=VALUE` to name → value; `taken` are the names of the labels that the series have already.
+    """Parse texts `NAME=VALUE` to name → value; `taken` are the names of labels that the series have already.
 
     Raises:
         click.UsageError: a name is not valid, is taken, or occurs twice.
@@ -120,8 +119,8 @@ def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
 
 async def _read(
     settings: Settings,
-    polled: Sequence[Collector],
-    charts: Sequence[TargetCollector[Any]],
+    collectors: Sequence[Collector],
+    charted: Sequence[TargetCollector[Any]],
     first: datetime | None,
     last: datetime | None,
 ) -> tuple[str, list[PastSeries], list[str]]:
@@ -129,8 +128,8 @@ async def _read(
 
     Args:
         settings: the settings.
-        polled: all collectors; those that discover targets are polled first.
-        charts: the collectors whose charts are read.
+        collectors: all collectors; those that discover targets are polled first.
+        charted: the collectors whose charts are read.
         first: the first day, as for `_days`.
         last: the last day, as for `_days`.
 
@@ -141,16 +140,16 @@ async def _read(
     shard = Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname())
     registry = Registry(shard, SYSTEM.wall)
     registry.configure(selections_of(settings))
-    rows = await stored_rows(settings.state, [one.name for one in charts])
+    rows = await stored_rows(settings.state, [one.name for one in charted])
     async with AsyncExitStack() as opened:
         accounts = []
         for account in settings.accounts:
             client = client_of(access_of(account, settings.shard.total), Observer())
             opened.push_async_callback(client.aclose)
             accounts.append(AccountCharts(account.name, client, registry, rows))
-        await asyncio.gather(*(one.discover(polled) for one in accounts))
+        await asyncio.gather(*(one.discover(collectors) for one in accounts))
         days = _days(first, last, yesterday=min(one.today for one in accounts) - 1)
-        past = await asyncio.gather(*(one.read(charts, days) for one in accounts))
+        past = await asyncio.gather(*(one.read(charted, days) for one in accounts))
     span = f"{date.fromordinal(days[0])} to {date.fromordinal(days[-1])}"
     return span, list(chain.from_iterable(past)), list(chain.from_iterable(one.failures for one in accounts))
 

@@ -38,17 +38,19 @@ def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
     Secrets are masked. Files that the configuration names are opened only to validate it.
     """
     settings = load(config, flags, os.environ)
-    values = [(path, _plain(value, field), settings.origin(path)) for path, field, value in leaves(settings)]
+    rows = [
+        {"path": written(path), "value": _plain(value, field), "origin": settings.origin(path)}
+        for path, field, value in leaves(settings)
+    ]
     if form == "json":
-        found = [{"path": written(path), "value": value, "origin": origin} for path, value, origin in values]
-        echo(json.dumps(found, indent=2, ensure_ascii=False))
+        echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
-        for path, value, origin in values:
-            echo(f"{written(path)}: {json.dumps(value, ensure_ascii=False)}  # {origin}")
+        for row in rows:
+            echo(f"{row['path']}: {json.dumps(row['value'], ensure_ascii=False)}  # {row['origin']}")
 
 
 def _plain(value: object, field: FieldInfo) -> object:
-    """Return a value as JSON, written as in a configuration file; secrets are masked."""
+    """Return a value of a field as JSON, written as in a configuration file; secrets are masked."""
     shown: object
     match value:
         case SecretStr():
@@ -59,6 +61,7 @@ def _plain(value: object, field: FieldInfo) -> object:
             shown = [_plain(item, field) for item in value]
         case Mapping():
             shown = {key: _plain(item, field) for key, item in value.items()}
+        # The placeholder in the help of flags shows that a number is a duration.
         case float() if "DURATION" in field.metadata:
             shown = format_duration(value)
         case None | bool() | int() | float() | str():

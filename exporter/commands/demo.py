@@ -1,7 +1,5 @@
 """`demo`: runs a sandbox and a daemon that polls it; nothing has to be configured."""
 
-from contextlib import AsyncExitStack
-
 import click
 
 from exporter.collectors.catalogue import CATALOGUE
@@ -12,7 +10,7 @@ from exporter.daemon.daemon import run
 from exporter.log import Level, configure
 from exporter.sandbox import keys
 from exporter.sandbox.sandbox_server import SandboxServer, create_app
-from exporter.sandbox.seed import seed as seeded
+from exporter.sandbox.seed import seed as constant_data
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from exporter.settings.model import Settings
@@ -55,18 +53,19 @@ async def _run(world: World, listen: str, sandbox_port: int, log_level: Level) -
     with listening("--sandbox-port"):
         sandbox.start()
     settings = demo_settings(world, sandbox.url, listen, log_level)
-    async with AsyncExitStack() as beside:
-        beside.push_async_callback(sandbox.stop)
+    try:
         with listening("--listen"):
             await run(settings, lambda: settings, lambda daemon: _print_urls(daemon.server.url, sandbox.url))
+    finally:
+        await sandbox.stop()
 
 
-def _print_urls(exporter: str, sandbox: str) -> None:
+def _print_urls(exporter_url: str, sandbox_url: str) -> None:
     click.echo(f"""
-  metrics      {exporter}/metrics
-  status page  {exporter}/
-  sandbox      {sandbox}
-  control      {sandbox}/sandbox
+  metrics      {exporter_url}/metrics
+  status page  {exporter_url}/
+  sandbox      {sandbox_url}
+  control      {sandbox_url}/sandbox
 
   Stop with Ctrl-C.
 """)
@@ -82,12 +81,12 @@ def undiscoverable(world: World) -> dict[str, object]:
         "access_lists": [
             {"shield_zone_id": one.shield_zone_id, "id": one.list_id} for one in world.access_lists.lists.values()
         ],
-        "waf_custom_rules": [{"id": rule} for rule in world.custom_rules],
+        "waf_custom_rules": [{"id": rule_id} for rule_id in world.custom_rules],
         "images": [
             {"registry_id": registry, "namespace": namespace, "name": name, "watch_tags": tags[:2]}
             for registry, namespace, name, tags in world.images.all()
         ],
-        "searches": seeded("search_terms"),
+        "searches": constant_data("search_terms"),
     }
 
 

@@ -55,6 +55,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
     except HTTPError as error:
         complain(error.read(_LONGEST_REFUSAL).decode("utf-8", "replace").strip() or f"{url} answered {error.code}")
     except (OSError, HTTPException, ValueError) as error:
+        # The `reason` of a URLError is the error that caused it.
         reason = getattr(error, "reason", error)
         complain(f"no edge-exporter answers at {url} ({reason}): start one with `edge-exporter run`, or give --url")
     if not isinstance(answer, dict) or not {"absences", "others"} <= answer.keys():
@@ -63,7 +64,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the answer as text: two lines for each absence, which say what is absent and why."""
+    """Yield the answer as text: a line for each target without absences, and two for each absence, what and why."""
     for named, words in answer["others"].items():
         yield f"{named}: {words}"
     for absence in answer["absences"]:

@@ -25,7 +25,7 @@ from exporter.wiring.plans import collectors_of
 
 # Operation → the setting with which it is called instead of the operation before it.
 _INSTEAD = {"script_read_by_update": "read: update"}
-# Families that come from the configuration, and the collector with whose families they are listed.
+# A family that comes from the configuration → the collector with whose families it is listed.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 # Families whose name, type or labels may change with any version.
 _EXPERIMENTAL = frozenset(
@@ -73,13 +73,13 @@ Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
     """Return the families by collector, each family once, and then the exporter's own."""
     own = tuple(Telemetry(CollectorRegistry(), __version__).families())
-    seen: set[str] = set()
+    listed: set[str] = set()
     for collector in collectors:
-        fresh = tuple(info for info in collector.families if info.name not in seen)
-        seen.update(info.name for info in fresh)
-        if fresh:
+        unlisted = tuple(info for info in collector.families if info.name not in listed)
+        listed.update(info.name for info in unlisted)
+        if unlisted:
             beside = tuple(info for info in own if _BESIDE.get(info.name) == collector.name)
-            yield collector.name, collector, (*fresh, *beside)
+            yield collector.name, collector, (*unlisted, *beside)
     yield "health", None, (*HEALTH, *(info for info in own if info.name not in _BESIDE))
 
 

@@ -56,13 +56,13 @@ class SettingsCommand(click.Command):
 
     def __init__(self, *args: Any, lists_all: bool = False, **kwargs: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(*args, **kwargs)
-        self._settings = [SettingOption(flag) for flag in flags()]
-        self.params += self._settings
+        self._setting_options = [SettingOption(flag) for flag in flags()]
+        self.params += self._setting_options
         self._lists_all = lists_all
 
     def invoke(self, ctx: click.Context) -> object:
         """Call the command, with the given flags as one parameter."""
-        given = {option.flag_name: ctx.params.pop(option.name) for option in self._settings}
+        given = {option.flag_name: ctx.params.pop(option.name) for option in self._setting_options}
         ctx.params["flags"] = {name: text for name, text in given.items() if text is not None}
         return super().invoke(ctx)
 

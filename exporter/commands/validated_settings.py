@@ -1,4 +1,4 @@
-"""Reads the whole configuration, with every file that it names, and reports its faults together."""
+"""Reads the whole configuration, with every file that it names."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +12,8 @@ def read_settings(config: Path | None, flags: Mapping[str, str], environ: Mappin
     """Read the settings from a file, flags (name → text) and environment, then check the web configuration file.
 
     Raises:
-        ConfigurationError: the settings are wrong, or that file is; the error contains all faults of the first of them.
+        ConfigurationError: the settings are wrong, and it contains all of their faults; or else the web configuration
+            file is wrong, and it contains all faults of that file.
     """
     settings = load(config, flags, environ)
     if settings.web.config_file is not None:

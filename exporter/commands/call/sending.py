@@ -70,6 +70,7 @@ def call(
         request = sql_over_http.execute_request(statements, writes=not all(map(looks_read_only, statements)))
     else:
         request = _request(operation, values)
+    # A text from the command line that is not UTF-8 cannot be sent.
     with complaining(ConfigurationError, UnicodeEncodeError, code=MISUSE):
         called = _callee(load(config, flags, os.environ), request, callee)
         address = address_of(called.url if isinstance(called, DatabaseSettings) else called.base_url, request)
@@ -87,36 +88,37 @@ def call(
 
 def _request(operation: Operation[Any], values: Mapping[str, Any]) -> Request[Any]:
     """Return the request of an operation with the values of its parameters."""
-    places: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
+    by_place: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
     for parameter in operation.parameters:
         if (value := values[parameter.name]) is not None:
-            places[parameter.place][parameter.name] = value
-    return Request(operation, places["path"], places["query"], places["body"] if operation.method != "GET" else None)
+            by_place[parameter.place][parameter.name] = value
+    body = None if operation.method == "GET" else by_place["body"]
+    return Request(operation, by_place["path"], by_place["query"], body)
 
 
 def _unsent(operation: Operation[Any], name: str, address: str, body: object) -> str:
     """Return the message for a request that would write and was not sent: what it would change, and the request."""
-    what = f"{operation.name} on {name} changes something on the platform: {operation.help}"
-    shown = f"  {operation.method} {address}\n  {_as_text(body)}"
-    return f"{what}\n{shown}\nNothing was sent: --yes sends it."
+    change = f"{operation.name} on {name} changes something on the platform: {operation.help}"
+    unsent = f"  {operation.method} {address}\n  {_as_text(body)}"
+    return f"{change}\n{unsent}\nNothing was sent: --yes sends it."
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
     """Return the account or database of this name, or the only one; without either, end the command with a message."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
-    what, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
+    kind, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
     found: list[Callee] = [one for one in known if name is None or one.name == name]
     if len(found) != 1:
         names = ", ".join(one.name for one in known)
-        choice = f"has {names}; --{what} selects one of them" if names else f"has no {what}"
+        choice = f"has {names}; --{kind} selects one of them" if names else f"has no {kind}"
         complain(f"the configuration {choice}", MISUSE)
     return found[0]
 
 
 async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]) -> tuple[Any, list[str], str]:
     """Make the call; return JSON, a message for each statement that failed, and the key that was sent."""
-    # A single call has the whole budget.
-    async with aclosing(client_of(access_of(callee, 1), Observer())) as client:
+    # As with one shard, because a single call does not have to leave a part of the budget to other exporters.
+    async with aclosing(client_of(access_of(callee, shards=1), Observer())) as client:
         key = await client.credential.current_key()
         caller = client.calls_until(client.clocks.monotonic() + _MOST_ATTEMPTS * callee.timeout)
         if statements:

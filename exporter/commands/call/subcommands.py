@@ -24,7 +24,7 @@ SQL = replace(
     parameters=(),
 )
 
-# Name → operation, of all that can be called. READ_BY_UPDATE is left out, because it is `script_update` without a name.
+# Name → operation, of all that can be called. READ_BY_UPDATE is left out, because it is `script_update` without --Name.
 # The requests of `database_pipeline` are not examined, so it counts as an operation that writes.
 CALLABLE: Mapping[str, Operation[Any]] = {
     one.name: replace(one, writes=True) if one is sql_over_http.PIPELINE else one
@@ -101,7 +101,7 @@ def command_of(operation: Operation[Any]) -> click.Command:
     marks = "(writes) " if operation.writes else ""
     if not operation.documented:
         marks += "(not in every deployment) "
-    what = "database" if operation.path == sql_over_http.PIPELINE.path else "account"
+    callee_kind = "database" if operation.path == sql_over_http.PIPELINE.path else "account"
     parameters: list[click.Parameter] = [*map(_option, operation.parameters)]
     if operation is SQL:
         parameters.append(click.Argument(["statements"], metavar="STATEMENT...", nargs=-1, required=True))
@@ -113,7 +113,9 @@ def command_of(operation: Operation[Any]) -> click.Command:
         help=f"{marks}{operation.help}\n\n\b\n{operation.method} {operation.path}",
         short_help=marks + operation.help,
     )
-    @click.option(f"--{what}", "callee", metavar="NAME", help=f"The {what} to call; needed if there are several.")
+    @click.option(
+        f"--{callee_kind}", "callee", metavar="NAME", help=f"The {callee_kind} to call; needed if there are several."
+    )
     @click.option("-y", "--yes", is_flag=True, help="Send the request, although it may change something.")
     @config_option
     def command(

@@ -88,10 +88,11 @@ def _number_of_failing(results: Iterable[AccountResult]) -> int:
 
 def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
     """Return the tables of all accounts, the faults of the state database, and the number of targets and faults."""
-    targets, failing = sum(result.targets for result in results), _number_of_failing(results) + len(faults)
-    ends = [f"fault: {one_line(str(fault))}" for fault in faults]
-    ends.append(f"{counted(targets, 'target')}, {counted(failing, 'fault')}.")
-    return "\n\n".join([*map(_table, results), "\n".join(map(escape, ends))])
+    target_count = sum(result.targets for result in results)
+    fault_count = _number_of_failing(results) + len(faults)
+    last_lines = [f"fault: {one_line(str(fault))}" for fault in faults]
+    last_lines.append(f"{counted(target_count, 'target')}, {counted(fault_count, 'fault')}.")
+    return "\n\n".join([*map(_table, results), "\n".join(map(escape, last_lines))])
 
 
 def _table(result: AccountResult) -> str:
@@ -146,12 +147,12 @@ def _requests(result: AccountResult) -> Iterator[str]:
 
 def _as_json(accounts: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
     """Return `ok`, the faults of the configuration, the accounts, and every result."""
-    failing = _number_of_failing(accounts) + len(faults)
+    fault_count = _number_of_failing(accounts) + len(faults)
     found = {
-        "ok": not failing,
+        "ok": not fault_count,
         "configuration": [{**fault.place._asdict(), "path": fault.path, "message": fault.message} for fault in faults],
         "targets": sum(account.targets for account in accounts),
-        "faults": failing,
+        "faults": fault_count,
         "accounts": [
             {
                 "name": account.name,

@@ -38,7 +38,10 @@ Progress = Callable[[int, int], None]
 
 
 class Row(NamedTuple):
-    """The result of one target of one collector; `collector` is empty if the row stands for a whole account."""
+    """The result of one target of one collector; `collector` is empty if the row stands for a whole account.
+
+    `families` is how many families the target has, and `detail` says why it fails, or why it has none.
+    """
 
     account: str
     collector: str
@@ -70,6 +73,7 @@ class AccountResult(NamedTuple):
 
 async def first_round(settings: Settings, progressed: Progress) -> list[AccountResult]:
     """Poll as the daemon does, until each target has been polled once; return the results of each account."""
+    # A shard that the state database would assign is not known here: poll the targets of all shards.
     shard = settings.own_shard() or Shard()
     telemetry = Telemetry(CollectorRegistry(), __version__)
     work = Work(settings, shard, MemoryStorage(), telemetry, REAL, process=_serves_no_pages)
@@ -128,12 +132,16 @@ def _result(work: Work, name: str) -> AccountResult:
 
 def _row(status: Status) -> Row:
     """Return the row for one target of one collector."""
-    target, result = status.target, FAILED
-    if status.up:
-        result = HAS_NONE if status.message and not status.families else OK
+    target = status.target
+    if not status.up:
+        result = FAILED
+    elif status.message and not status.families:
+        result = HAS_NONE
+    else:
+        result = OK
     detail = status.message if status.polled else "not polled yet: the platform asked to wait"
-    number = len(status.families)
-    return Row(target.client_name, status.collector, target.key.label, target.name, result, number, detail)
+    family_count = len(status.families)
+    return Row(target.client_name, status.collector, target.key.label, target.name, result, family_count, detail)
 
 
 def _concerns_the_account(status: Status) -> bool:
@@ -145,14 +153,11 @@ def _concerns_the_account(status: Status) -> bool:
 def _account_row(name: str, status: Status) -> Row:
     """Return the row for an account or database of which all polls fail; `status` is that of its first target."""
     if name.startswith(DATABASE_PREFIX):
-        server, credential, setting, target = (
-            "database",
-            "token",
-            "url",
-            f"database/{name.removeprefix(DATABASE_PREFIX)}",
-        )
+        server, credential, setting = "database", "token", "url"
+        target = f"database/{name.removeprefix(DATABASE_PREFIX)}"
     else:
-        server, credential, setting, target = "platform", "key", "base_url", f"account/{name}"
+        server, credential, setting = "platform", "key", "base_url"
+        target = f"account/{name}"
     if status.reason == errors.NotFound.reason:
         detail = f"every poll fails: {status.message}; check the path of {setting}"
     elif status.reason in (errors.Unauthorized.reason, errors.Forbidden.reason):

@@ -32,18 +32,19 @@ def lay_out(
         colours: a cell's text → its colour; for terminals.
     """
     plain = [[escape(cell, keep="\n") for cell in row] for row in rows]
-    widest = {} if width is None else _folded_widths([columns, *plain], width, folded)
-    shown = colours if colours and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR") else {}
-    cells = [[_coloured(cell, shown) for cell in row] for row in plain]
-    headings = [click.style(column, bold=True) for column in columns] if shown else list(columns)
+    folded_widths = {} if width is None else _folded_widths([columns, *plain], width, folded)
+    if not colours or os.environ.get("TERM") == "dumb" or os.environ.get("NO_COLOR"):
+        colours = {}
+    cells = [[_coloured(cell, colours) for cell in row] for row in plain]
+    headings = [click.style(column, bold=True) for column in columns] if colours else list(columns)
     # The headings are the first row: tabulate would make headings two characters wider.
-    made = tabulate(
+    table = tabulate(
         [headings, *cells],
         tablefmt="plain",
         disable_numparse=True,
-        maxcolwidths=[widest.get(column) for column in columns],
+        maxcolwidths=[folded_widths.get(column) for column in columns],
     )
-    return "\n".join(line.rstrip() for line in made.split("\n"))
+    return "\n".join(line.rstrip() for line in table.split("\n"))
 
 
 def _coloured(cell: str, colours: Mapping[str, str]) -> str:
@@ -63,7 +64,8 @@ def _folded_widths(rows: Iterable[Sequence[str]], width: int, folded: Sequence[s
     widths: dict[str, int] = {}
     # From the narrowest to the widest: what a column does not need of its share is left to the wider ones.
     for column in sorted(folded, key=needed.__getitem__):
-        share = left // (len(folded) - len(widths)) - _GAP
+        columns_left = len(folded) - len(widths)
+        share = left // columns_left - _GAP
         widths[column] = max(_LEAST_FOLDED, min(needed[column], share))
         left -= widths[column] + _GAP
     return widths
