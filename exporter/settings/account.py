@@ -1,5 +1,6 @@
 """The settings of accounts and databases: the address, the credential, the budget, and what is polled."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
@@ -23,19 +24,21 @@ from exporter.validation.types import (
 )
 
 _EXAMPLE = "libsql://abc.lite.example.net"
+# As many digits as the largest id has. Python refuses to convert a text of some thousand digits.
+_DIGITS = re.compile(r"[0-9]{1,19}")
 
 
 def _read_ids(value: object) -> tuple[int, ...]:
-    """Read a file with one id in each line; blank lines and the rest of a line after `#` are ignored."""
+    """Read a file with one id in each line, each once; blank lines, and what follows `#` in a line, are ignored."""
     path = parse_path(value)
-    ids: dict[int, None] = {}
+    ids: list[int] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         text = line.partition("#")[0].strip()
-        if text.isascii() and text.isdigit() and 1 <= int(text[:20]) <= LARGEST_ID:
-            ids[int(text)] = None
+        if _DIGITS.fullmatch(text) and 1 <= int(text) <= LARGEST_ID:
+            ids.append(int(text))
         elif text:
             raise ValueError(f"{path}:{number}: found {text[:60]!r}, expected a whole number from 1")
-    return tuple(ids)
+    return tuple(dict.fromkeys(ids))
 
 
 class BudgetSettings(Section):
@@ -72,7 +75,7 @@ class DnsZonesSettings(DiscoveredSettings):
     )
 
     def all_ids(self) -> tuple[int, ...]:
-        """Return the configured ids, of the list and of the file when the settings were loaded, each once."""
+        """Return the ids of the list and of the file, each once; the file was read when the settings were loaded."""
         return tuple(dict.fromkeys((*self.ids, *(self.ids_file or ()))))
 
 
@@ -165,7 +168,7 @@ class AccountSettings(Section):
     )
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one credential, and refuse targets that are named twice, and a name like that of a database."""
+        """Require one credential; refuse a name that marks a database, and targets that are configured twice."""
         yield from one_of(self, "api_key", "api_key_file")
         if self.name.startswith(DATABASE_PREFIX):
             yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"

@@ -55,10 +55,13 @@ class Flag:
 
 
 def flags() -> tuple[Flag, ...]:
-    """Return every flag, in the order of the model. Secrets have none: other users can read a process's flags."""
-    account = AccountSettings.model_fields
+    """Return every flag, in the order of the model.
+
+    Lists have no flags, and neither have secrets, because other users can read the flags of a process.
+    """
+    fields = AccountSettings.model_fields
     of_account = (
-        ((*FIRST_ACCOUNT, key), account[key], account[key].default) for key in ("base_url", "api_key_file", "auth")
+        ((*FIRST_ACCOUNT, key), fields[key], fields[key].default) for key in ("base_url", "api_key_file", "auth")
     )
     return tuple(
         _flag(path, field, default)
@@ -90,6 +93,7 @@ def _default_text(default: object) -> str:
 
 
 def _metavar(field: FieldInfo) -> str:
+    """Return the placeholder of a value: its choices, the text in its type's metadata, or one for its type."""
     if get_origin(field.annotation) is Literal:
         return "|".join(get_args(field.annotation))
     placeholders = (extra for extra in field.metadata if isinstance(extra, str))

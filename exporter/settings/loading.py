@@ -18,8 +18,8 @@ Given = dict[KeyPath, tuple[object, Place]]
 
 # Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)")
-# A secret replaces the file of a secret in a lower source, and the other way around.
-_PAIRS = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
+# Key of a value → the key that it replaces in a lower source: a secret replaces the file of the secret, and vice versa.
+_REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
 
 
 def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -39,13 +39,15 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
     Raises:
         ConfigurationError: The file cannot be read, or anything is wrong; it holds every fault.
     """
-    path = configuration_file(config, environ)
-    file = MarkedFile() if path is None else read_marked(path)
+    config = configuration_file(config, environ)
+    file = MarkedFile() if config is None else read_marked(config)
     present = {name: text for name, text in environ.items() if text.strip()}
     known = variables()
     fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(file.data, path)}
-    given = _given(present, fallbacks | known) | _given(flag_values, {flag.name: flag.path for flag in flags()})
-    faults = [*_unknown(present, known), *_of_several(file.data.get("accounts"), given)]
+    by_variables = _given(present, fallbacks | known)
+    by_flags = _given(flag_values, {flag.name: flag.path for flag in flags()})
+    given = by_variables | by_flags
+    faults = [*_unknown(present, known), *_of_several_accounts(file.data.get("accounts"), given)]
     places = {**file.places, **{path: place for path, (_, place) in given.items()}}
     settable = {path: Place(name) for name, path in (known | DATABASE_VARIABLES).items()}
     file = replace(file, places=places, settable=settable)
@@ -54,9 +56,9 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
 
 
 def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
-    """Return the section of the file at a path, empty if it has none; None if it has something else there.
+    """Return the section of the file at a path, empty if the file has nothing there; None if it has something else.
 
-    The only item of a list is at the place 0; a list of several items is something else.
+    The place 0 in a path means the only item of a list; a list of several items counts as something else.
     """
     for step in path:
         if isinstance(step, str) and isinstance(data, Mapping):
@@ -77,15 +79,20 @@ def _is_left_open(data: Data, path: KeyPath) -> bool:
 
 
 def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
-    """Return the values that flags or variables set; what stands later in `paths` outranks what stands before."""
+    """Return the values that flags or variables set.
+
+    Args:
+        texts: the name of each flag or variable that is set → its text.
+        paths: the name of each possible one → the path that it sets; a later one has priority over an earlier one.
+    """
     given: Given = {}
     for name, path in paths.items():
         if name in texts:
             text = None if texts[name].strip() in NULL else texts[name]
             given[path] = (text, Place(name))
     for path, (value, place) in list(given.items()):
-        if value is not None and path[-1] in _PAIRS:
-            given.setdefault((*path[:-1], _PAIRS[str(path[-1])]), (None, place))
+        if value is not None and path[-1] in _REPLACES:
+            given.setdefault((*path[:-1], _REPLACES[str(path[-1])]), (None, place))
     return given
 
 
@@ -93,14 +100,14 @@ def _unknown(present: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterat
     """Yield a fault for each variable that is meant for the exporter and does not exist."""
     for name in present.keys() - known.keys() - {CONFIG_VARIABLE}:
         if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
-            # All variables have the prefix in common.
+            # A high similarity, because all variables have the prefix in common.
             near = suggestion(name, (*known, CONFIG_VARIABLE), similarity=0.8)
             hint = near or "; only the configuration file sets lists"
             yield ConfigurationFault(f"unknown variable{hint}", place=Place(name))
 
 
-def _of_several(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
-    """Yield a fault for each flag and variable of the only account, where the file has several."""
+def _of_several_accounts(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
+    """Yield a fault for each flag and variable of an account if the file has several: they do not say of which one."""
     if not isinstance(accounts, list) or len(accounts) <= 1:
         return
     for path, (_, place) in given.items():
@@ -110,9 +117,11 @@ def _of_several(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
 
 
 def _sections(data: Data, given: Given) -> dict[Any, Any]:
-    """Return what flags and variables set, by sections; the only account of the file, and its only database, completed.
+    """Return the sections that flags and variables set.
 
-    Where the file has something else than a section, its validation reports that, whatever else sets the value.
+    pydantic-settings takes a list from one source. So an account or a database that is set here also gets the values
+    that the file has for it. A value is left out if the file has something else in place of the section of the value;
+    validation reports that.
     """
     sections: dict[Any, Any] = {}
     for path, (value, _) in given.items():
@@ -122,6 +131,6 @@ def _sections(data: Data, given: Given) -> dict[Any, Any]:
                 section = section.setdefault(step, {})
             section[path[-1]] = value
     for kind in sections.keys() & {"accounts", "databases"}:
-        item = _section_at(data, (kind, 0)) or {}
-        sections[kind] = [{**item, **sections[kind][0]}]
+        in_file = _section_at(data, (kind, 0)) or {}
+        sections[kind] = [{**in_file, **sections[kind][0]}]
     return sections

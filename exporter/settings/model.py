@@ -38,7 +38,7 @@ class Settings(BaseSettings, Section):
         sections: the sections as in the file, the lowest source.
     """
 
-    model_config = SettingsConfigDict(validate_default=False)  # they are values already, and no texts
+    model_config = SettingsConfigDict(validate_default=False)  # defaults are values already, not texts
 
     accounts: tuple[AccountSettings, ...] = ()
     databases: tuple[DatabaseSettings, ...] = ()
@@ -58,34 +58,24 @@ class Settings(BaseSettings, Section):
     _file: MarkedFile = PrivateAttr()
 
     def __init__(self, above: Data | None = None, file: MarkedFile | None = None, /, **sections: object) -> None:
-        super().__init__(**{_LAYERS: (above or {}, sections)})  # type: ignore[arg-type] # the others are options
+        # pydantic-settings passes this argument to `settings_customise_sources`.
+        super().__init__(**{_LAYERS: (above or {}, sections)})  # type: ignore[arg-type] # taken for one of its options
         self._file = file or MarkedFile()
 
     @classmethod
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: object, **__: object
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return sources, top priority first."""
+        """Return a source for each layer that `__init__` passes, top priority first."""
         return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
+        """Check the rules that concern several sections."""
         if not self.accounts and not self.databases:
             hint = "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
             yield (), f"nothing to do: there is no account and no database; {hint}"
-        known = [*SECTIONS, *(endpoint.name for endpoint in self.endpoints)]
-        for name in self.collectors.__pydantic_extra__ or {}:
-            if name not in known:
-                yield ("collectors", name), f"unknown key{suggestion(name, known)}"
         yield from wrong_names(self.endpoints)
-        for kind in ("accounts", "databases"):
-            yield from duplicates(((kind, place, "name"), one.name) for place, one in enumerate(getattr(self, kind)))
-        queries = [
-            (("databases", outer, "queries", inner, "name"), query.name)
-            for outer, database in enumerate(self.databases)
-            for inner, query in enumerate(database.queries)
-        ]
-        yield from duplicates(queries)
+        yield from self._duplicate_names()
         try:
             self.own_shard()
         except ValueError as error:
@@ -94,6 +84,25 @@ class Settings(BaseSettings, Section):
         for place, threshold in enumerate(self.thresholds):
             if threshold.account not in (None, *accounts):
                 yield ("thresholds", place, "account"), f"there is no account '{threshold.account}'"
+        yield from self._collector_conflicts()
+
+    def _duplicate_names(self) -> Iterator[Conflict]:
+        """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
+        for kind in ("accounts", "databases"):
+            yield from duplicates(((kind, place, "name"), one.name) for place, one in enumerate(getattr(self, kind)))
+        queries = [
+            (("databases", outer, "queries", inner, "name"), query.name)
+            for outer, database in enumerate(self.databases)
+            for inner, query in enumerate(database.queries)
+        ]
+        yield from duplicates(queries)
+
+    def _collector_conflicts(self) -> Iterator[Conflict]:
+        """Refuse keys that name no collector or endpoint, and series that would end before the next poll."""
+        known = [*SECTIONS, *(endpoint.name for endpoint in self.endpoints)]
+        for name in self.collectors.__pydantic_extra__ or {}:
+            if name not in known:
+                yield ("collectors", name), f"unknown key{suggestion(name, known)}"
         for name, collector in self.collector_settings().items():
             if collector.stale_after is not None and collector.stale_after < collector.interval:
                 found, interval = format_duration(collector.stale_after), format_duration(collector.interval)
@@ -118,5 +127,5 @@ class Settings(BaseSettings, Section):
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
         """Return the settings of every collector and configured endpoint, by the collector's `section`."""
-        own = {endpoint.name: self.collectors.of_endpoint(endpoint) for endpoint in self.endpoints}
-        return {**{name: getattr(self.collectors, name) for name in SECTIONS}, **own}
+        of_endpoints = {endpoint.name: self.collectors.of_endpoint(endpoint) for endpoint in self.endpoints}
+        return {**{name: getattr(self.collectors, name) for name in SECTIONS}, **of_endpoints}

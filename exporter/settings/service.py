@@ -31,6 +31,7 @@ from exporter.validation.types import (
 )
 
 _POSTGRESQL = SchemaValidator(core_schema.multi_host_url_schema(allowed_schemes=["postgresql", "postgres"]))
+# Percent signs that do not encode a character, or encode NUL, which an address cannot contain.
 _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _NO_POSTGRESQL = (
     "is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database, with the "
@@ -55,7 +56,7 @@ def _with_interval(settings: CollectorSettings, own: float) -> CollectorSettings
     return settings if "interval" in settings.model_fields_set else settings.model_copy(update={"interval": own})
 
 
-# The interval of each collector of the catalogue that has its own section.
+# Name of each collector of the catalogue that has its own section → its default interval in seconds.
 SECTIONS: Mapping[str, float] = {
     collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
@@ -163,7 +164,7 @@ class StateSettings(Section):
         return address
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require a usable address of the database, from one of the two keys."""
+        """Check that the address of the database, if there is one, comes from one key only and can be used."""
         yield from one_of(self, "url", "url_file", needed=False)
         try:
             if self.is_shared:

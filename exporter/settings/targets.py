@@ -10,11 +10,11 @@ from exporter.validation.section import Section
 from exporter.validation.types import PatternField, Text, parse_label_name
 
 # The labels of Prometheus, of the shipped rules, and of the exporter's own metrics.
-_OTHERS = (
+_OTHER_LABELS = (
     "alert alertname alertstate area cause code collector family fault field instance job le limit name operation "
     "pod present protection python reason resource severity shard shards target task version"
 )
-_TAKEN = frozenset(_OTHERS.split()).union(*(info.labels for info in families()))
+_TAKEN = frozenset(_OTHER_LABELS.split()).union(*(info.labels for info in families()))
 
 # Each shipped alert whose threshold can be set for some targets, and the kind of its targets; empty: all kinds.
 ALERTS: Mapping[str, str] = {

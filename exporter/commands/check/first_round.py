@@ -122,6 +122,7 @@ def _result(work: Work, name: str) -> AccountResult:
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))
     if statuses and all(map(_concerns_the_account, statuses)):
         rows = [_account_row(name, statuses[0])]
+        # Polls that fail make fewer calls than usual, so their demand says nothing.
         return AccountResult(name, rows, len(statuses), demand=0.0, budget=pace.rate, stretch=1.0)
     # Of a target that does not exist, only the row of the collector that found this out is shown.
     gone = work.store.gone
