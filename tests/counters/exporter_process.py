@@ -147,11 +147,10 @@ class Exporter:
 
 @contextmanager
 def exporter_running(settings: Mapping[str, Any], folder: Path) -> Iterator[Exporter]:
-    """Run an exporter until the block ends, whatever the block did to it."""
+    """Run an exporter until the block ends."""
     exporter = Exporter(settings, folder)
     try:
         yield exporter
     finally:
         if exporter.is_running():
-            exporter.send(signal.SIGCONT)
             exporter.end()

@@ -51,7 +51,6 @@ class SharingProcesses:
             yield exporter
         finally:
             if exporter.is_running():
-                exporter.send(signal.SIGCONT)
                 await asyncio.to_thread(exporter.end, signal.SIGKILL)
 
     def serve(self, queries: int) -> None:
