@@ -42,6 +42,7 @@ def names() -> Iterator[str]:
 
 def regex(indent: int) -> str:
     """Write the pattern of all names as quoted YAML text over several lines."""
+    # `wrap` breaks lines at blanks, so there is one after each "|" until then.
     words = "|".join(sorted(set(names()))).replace("|", "| ")
     lines = [line.replace(" ", "") for line in wrap(words, LONGEST - indent - 1)]
     space = " " * indent

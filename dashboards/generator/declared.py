@@ -7,7 +7,8 @@ from dashboards.generator.selectors import AT_END, gauge, rate
 from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo, Kind
 
-_SERIES, _TABLE_ROWS = 10, 200
+# The most series of a graph, and the most rows of a table.
+_MOST_SERIES, _MOST_ROWS = 10, 200
 _UNITS = {"bytes": "bytes", "seconds": "s", "dollars": "currencyUSD", "ratio": "percentunit"}
 _RATES = {"bytes": "Bps", "seconds": "s", "dollars": "currencyUSD"}
 
@@ -25,7 +26,7 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
     act = f"Compare it with the days before. If series are missing, `edge-exporter explain {info.name}` says why."
     step = intervals.written(collector.interval)
     if info.name.endswith("_info"):
-        query = Query(highest(top(gauge(info.name, *matchers), _TABLE_ROWS), *info.labels), step=step)
+        query = Query(highest(top(gauge(info.name, *matchers), _MOST_ROWS), *info.labels), step=step)
         return Panel(title, info.help, act, Table(sort="Value"), (query,), width)
     if info.kind is Kind.COUNTER:
         title, unit = f"{title}, a second", _RATES.get(info.unit, "short")
@@ -41,7 +42,7 @@ def _highest_series(info: FamilyInfo, matchers: tuple[str, ...]) -> str:
     if not info.labels:
         return expr
     ranking = highest(_value(info, matchers, AT_END), *info.labels)
-    return among(expr, top(ranking, _SERIES), *info.labels)
+    return among(expr, top(ranking, _MOST_SERIES), *info.labels)
 
 
 def _legend(labels: tuple[str, ...]) -> str:

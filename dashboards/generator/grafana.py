@@ -177,8 +177,9 @@ def _placed(row: Row, y: int) -> tuple[list[JSON], int]:
     free = [y] * GRID
     panels: list[JSON] = []
     for declared in row.panels:
-        places = [(max(free[x : x + declared.width]), x) for x in range(GRID - declared.width + 1)]
-        top, left = min(places)
+        # Every position at which the panel fits: its first grid line, and its first column.
+        positions = [(max(free[x : x + declared.width]), x) for x in range(GRID - declared.width + 1)]
+        top, left = min(positions)
         free[left : left + declared.width] = [top + declared.view.height] * declared.width
         panels.append(_panel(declared, left, top))
     return panels, max(free)

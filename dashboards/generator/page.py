@@ -18,7 +18,7 @@ class Query:
         legend: the name of a series, made from its labels.
         step: the smallest distance between two points; by default the longest interval of the collectors that poll
             the metrics of the expression.
-        quiet: for a query that usually has no result: the event after which it has one.
+        quiet: for a query that usually has no result: the event after which it has one. Only tests read this.
     """
 
     expr: str

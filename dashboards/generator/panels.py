@@ -20,7 +20,7 @@ def panel(title: str, shows: str, act: str, view: View, *content: str | Query | 
         shows: what it shows.
         act: what to do about it.
         view: how it is drawn.
-        content: its queries, and the columns of a table. Queries of a table without a column add labels to its rows.
+        content: its queries, and the columns of a table. The queries of a table add labels to the rows of its columns.
     """
     columns = tuple(each for each in content if isinstance(each, Column))
     of_columns = _queries(column.query for column in columns if column.query)

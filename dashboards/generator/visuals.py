@@ -167,11 +167,11 @@ def _table(declared: Panel, view: Table) -> JSON:
             [_override("byName", column.title, _column(column)) for column in view.columns],
             custom=custom,
         ),
-        "transformations": _rows(declared, view),
+        "transformations": _transformations(declared, view),
     }
 
 
-def _rows(declared: Panel, view: Table) -> list[JSON]:
+def _transformations(declared: Panel, view: Table) -> list[JSON]:
     """Return transformations that select the fields, join the results on common labels, and set order and headings."""
     if not view.columns:
         return [{"id": "organize", "options": {"excludeByName": {"Time": True}}}]

@@ -32,7 +32,7 @@ def with_remaining(pages: Sequence[Page]) -> tuple[Page, ...]:
 
 
 def _with_row(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Page:
-    """Add a row with a panel for each of these metrics, three panels next to each other; none without metrics."""
+    """Add a row with a panel for each of these metrics, three panels next to each other; no row if there are none."""
     panels: list[Panel] = []
     for start in range(0, len(missing), _COLUMNS):
         line = missing[start : start + _COLUMNS]

@@ -18,7 +18,7 @@ def _of_exporters(expr: str) -> str:
     return among(expr, series("edge_exporter_build_info", INSTANCE), "job", "instance")
 
 
-def _last(name: str) -> str:
+def _by_instance(name: str) -> str:
     """Return a query for a gauge of each instance."""
     return highest(series(name, INSTANCE), "instance")
 
@@ -31,7 +31,7 @@ def _rate(name: str, *by: str) -> str:
 _LATELY = f"last_over_time({series('edge_exporter_build_info', INSTANCE)}[1d])"
 _FILES = f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"
 _DAMAGED = replace(
-    moment("Damaged", _last("edge_exporter_ledger_set_aside_timestamp_seconds")),
+    moment("Damaged", _by_instance("edge_exporter_ledger_set_aside_timestamp_seconds")),
     steps=red_from(1),
     words=(Word("0", "never", Colour.GOOD),),
 )
@@ -60,15 +60,15 @@ _INSTANCES = row(
         Column("Version", label="version", width=90),
         Column(
             "Configuration",
-            _last("edge_exporter_config_last_reload_successful"),
+            _by_instance("edge_exporter_config_last_reload_successful"),
             words=(Word("1", "in force", Colour.GOOD), Word("0", "REFUSED", Colour.BAD)),
             width=140,
         ),
-        Column("Counters", _last("edge_exporter_ledger_up"), words=UP_OR_DOWN, width=100),
-        Column("Series", _last("edge_exporter_series"), width=85),
+        Column("Counters", _by_instance("edge_exporter_ledger_up"), words=UP_OR_DOWN, width=100),
+        Column("Series", _by_instance("edge_exporter_series"), width=85),
         share("Open files", highest(_of_exporters(_FILES), "instance"), width=115),
         moment("Started", highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")),
-        moment("Configured", _last("edge_exporter_config_last_reload_success_timestamp_seconds")),
+        moment("Configured", _by_instance("edge_exporter_config_last_reload_success_timestamp_seconds")),
         _DAMAGED,
         Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards")),
         Query(highest(series("edge_exporter_build_info", INSTANCE), "instance", "version")),

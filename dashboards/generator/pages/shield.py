@@ -74,7 +74,7 @@ def _setting(expr: str, setting: str, label: str, value: str) -> str:
     """Count the zones by the value of a setting, with the labels `setting` and `value`.
 
     Args:
-        expr: a query with a series of value 1 for each zone and each value that the setting has there.
+        expr: a query with series by zone and value: 1 for a value that the setting has in the zone, else 0.
         setting: the name of the setting, in which `$1` is replaced by the value of the label `label`.
         label: a label whose value is a part of the setting's name.
         value: the label with the setting's value.

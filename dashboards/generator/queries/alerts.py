@@ -20,9 +20,9 @@ _FIRING = 'alertstate="firing"'
 _AN_ALERT = "an alert of the shipped rules is pending or fires"
 
 
-def _alerts(*matchers: str, of: str = "ALERTS") -> str:
-    """Select alerts of the shipped rules, without the watchdog."""
-    return f"{of}{{{', '.join((*_NAMES, *matchers))}}}"
+def _alerts(*matchers: str, family: str = "ALERTS") -> str:
+    """Select the series of a family for alerts of the shipped rules, without the watchdog."""
+    return f"{family}{{{', '.join((*_NAMES, *matchers))}}}"
 
 
 def _inhibited(rule: Mapping[str, list[str]]) -> str:
@@ -54,9 +54,10 @@ STATES = (
     Word("5", "follows", Colour.QUIET),
 )
 
+# Without a firing alert, the number is 0 only if the rules are evaluated; otherwise there is none.
 FIRING = Query(f"count({_alerts(_FIRING)} unless ({_FOLLOWING})) or 0 * group({RULES})", "alerts")
 ALERTS = Query(about(_RANKED), quiet=_AN_ALERT)
-SINCE = Query(about(f"time() - {_alerts(of='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)
+SINCE = Query(about(f"time() - {_alerts(family='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)
 CRITICAL = Annotation(
     name="Critical alerts",
     query=Query("max by (alertname) (" + _alerts(_FIRING, 'severity="critical"') + ")", quiet=_AN_ALERT),

@@ -37,13 +37,13 @@ WORDS = (SILENT.word, _OLD_WORD, NO_RULES.word)
 
 def old_data(*collectors: str) -> Reason:
     """Return the reason that an account has had no successful poll by these collectors for two intervals, or ever."""
-    of = f'collector=~"{"|".join(collectors)}"'
-    one = ("job", "account", "collector")
-    since = f"time() - {highest(gauge('edge_target_last_success_timestamp_seconds', ACCOUNT, of), *one)}"
-    interval = highest(series("edge_exporter_collector_interval_seconds", of), "job", "collector")
+    matcher = f'collector=~"{"|".join(collectors)}"'
+    by = ("job", "account", "collector")
+    since = f"time() - {highest(gauge('edge_target_last_success_timestamp_seconds', ACCOUNT, matcher), *by)}"
+    interval = highest(series("edge_exporter_collector_interval_seconds", matcher), "job", "collector")
     never = (
-        f"{highest(gauge('edge_target_up', ACCOUNT, of), *one)} == 0"
-        f" unless on (job, account, collector) {gauge('edge_target_last_success_timestamp_seconds', ACCOUNT, of)}"
+        f"{highest(gauge('edge_target_up', ACCOUNT, matcher), *by)} == 0"
+        f" unless on (job, account, collector) {gauge('edge_target_last_success_timestamp_seconds', ACCOUNT, matcher)}"
     )
     return Reason(
         -2, _OLD_WORD, f"group({since} > on (job, collector) group_left () ({OLD_AFTER} * {interval}) or {never})"

@@ -76,19 +76,19 @@ def _calls(name: str, *matchers: str, over: str = "15m") -> str:
     return f"sum by (account) (increase({series(name, ACCOUNT, *matchers)}[{over}])) > 0"
 
 
-def _steady(collector: str, target: str, label: str, ago: str) -> str:
+def _steady(collector: str, kind: str, label: str, ago: str) -> str:
     """Select the targets whose polls succeed now and did some time ago: the first poll after an outage is no surge.
 
     Args:
         collector: the collector.
-        target: the kind of the targets.
+        kind: the kind of the targets.
         label: the label for their ids.
         ago: the time, such as `20m`.
     """
-    of = f'collector="{collector}"'
-    now, then = (gauge("edge_target_up", ACCOUNT, of, at=at) for at in ("", f" offset {ago}"))
+    matcher = f'collector="{collector}"'
+    now, then = (gauge("edge_target_up", ACCOUNT, matcher, at=at) for at in ("", f" offset {ago}"))
     return highest(
-        f'label_replace({now} == 1 and {then} == 1, "{label}", "$1", "target", "{target}/(.+)")', "account", label
+        f'label_replace({now} == 1 and {then} == 1, "{label}", "$1", "target", "{kind}/(.+)")', "account", label
     )
 
 
@@ -133,7 +133,7 @@ def _over(length: str, at: str = "") -> str:
 
 
 # Each zone's queries of the last 20 minutes, divided by those of the same time yesterday or, if nothing is recorded of
-# yesterday, by those of the hour before.
+# yesterday, by a third of those of the hour before.
 _YESTERDAY = f"{_SPAN} * {series(_RECORDED, ACCOUNT, at=' offset 1d')}"
 _USUAL = f"{_YESTERDAY} or {_over('1h', at=' offset 20m')} / 3"
 _AGAINST_PAST = f"({_over('20m')} / (({_USUAL}) > {_ENOUGH}))"
@@ -154,7 +154,7 @@ def _unusual(comparison: str, contrary: str, factor: float) -> str:
     )
 
 
-# The rate limits with many times their usual breaches.
+# The rate limits with many times their usual breaches: the mean of 28 days, each of 96 quarters of an hour.
 _RECENT_BREACHES = total(increase("edge_shield_rate_limit_breaches_total", ACCOUNT, over="15m"), *_LIMIT)
 _USUAL_BREACHES = highest(gauge("edge_shield_rate_limit_window_breaches_overall", ACCOUNT), *_LIMIT)
 _BURSTS = (
@@ -205,6 +205,7 @@ _EXPORTER_DOWN = f"{series('up')} == 0 and on (job, instance) {_LATELY_HERE}"
 _CHANGED = highest(gauge("edge_dns_statistics_changed_timestamp_seconds", ACCOUNT), "account")
 # Accounts in which no zone's statistics have changed lately.
 _UNCHANGED = f"(time() - {_CHANGED} > {_SPAN})"
+# Accounts whose zones had queries at this time yesterday.
 _TRAFFIC = f"{highest(series('account:edge_dns_queries:rate1h', ACCOUNT, at=' offset 1d'), 'account')} > 0.1"
 _STALLED = f"{_UNCHANGED} and on (account) {_STEADY_ZONE} and on (account) {_TRAFFIC}"
 # If the statistics of an account do not change, that is one finding, and not a fall of each zone.
