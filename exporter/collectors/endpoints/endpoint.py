@@ -109,7 +109,7 @@ def _parse_label(value: str) -> str:
 def _parse_id(value: str) -> str:
     text = parse_text(value)
     if len(text) > LONGEST_ID or text in (".", ".."):
-        raise ValueError(f"expected an id of at most {LONGEST_ID} characters")
+        raise ValueError(f"expected an id of at most {LONGEST_ID} characters, other than '.' and '..'")
     return text
 
 

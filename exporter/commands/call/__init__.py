@@ -12,7 +12,7 @@ _HELP = """Carry out one documented operation, and print the answer as JSON.
 
 The parameters of an operation are options: `edge-exporter call OPERATION --help` lists them. The value of a secret is
 read from a file (--Secret=FILE) or standard input (--Secret=-), without the line break at its end. An operation that
-changes something is sent only with --yes; without it, the command prints what it would send.
+may change something is sent only with --yes; without it, the command prints what it would send.
 
 \b
   edge-exporter call dns_statistics --id=101 --dateFrom=2026-02-01 --dateTo=2026-02-08

@@ -98,7 +98,7 @@ def _request(operation: Operation[Any], values: Mapping[str, Any]) -> Request[An
 
 def _unsent(operation: Operation[Any], name: str, address: str, body: object) -> str:
     """Return the message for a request that would write and was not sent: what it would change, and the request."""
-    change = f"{operation.name} on {name} changes something on the platform: {operation.help}"
+    change = f"{operation.name} on {name} may change something on the platform: {operation.help}"
     unsent = f"  {operation.method} {address}\n  {_as_text(body)}"
     return f"{change}\n{unsent}\nNothing was sent: --yes sends it."
 
@@ -110,7 +110,7 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
     found: list[Callee] = [one for one in known if name is None or one.name == name]
     if len(found) != 1:
         names = ", ".join(one.name for one in known)
-        choice = f"has {names}; --{kind} selects one of them" if names else f"has no {kind}"
+        choice = f"has these {kind}s: {names}; --{kind} selects one" if names else f"has no {kind}"
         complain(f"the configuration {choice}", MISUSE)
     return found[0]
 
