@@ -10,12 +10,9 @@ from exporter.commands.output.printing import complain, complaining, counted
 
 
 def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dict[Path, str]]:
-    """Write files to a folder, which is created if it does not exist.
+    """Write files, name → content, to a folder, which is created if it does not exist.
 
-    Args:
-        texts: the name of each file, and its content.
-        folder: the folder.
-        force: whether existing files that differ are replaced; otherwise they are kept.
+    With `force`, existing files that differ are replaced; otherwise they are kept.
 
     Returns:
         The number of files that were written, and path → differences of the files that were kept.

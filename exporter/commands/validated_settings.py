@@ -12,8 +12,7 @@ def read_settings(config: Path | None, flags: Mapping[str, str], environ: Mappin
     """Read the settings from a file, flags (name → text) and environment, then check the web configuration file.
 
     Raises:
-        ConfigurationError: the settings are wrong, and it contains all of their faults; or else the web configuration
-            file is wrong, and it contains all faults of that file.
+        ConfigurationError: contains all faults of the settings or, if there are none, of the web configuration file.
     """
     settings = load(config, flags, environ)
     if settings.web.config_file is not None:

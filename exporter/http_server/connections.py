@@ -27,6 +27,7 @@ class Connections:
 
     def __init__(self, limit: int = LEAST_CONNECTIONS) -> None:
         self.limit = limit
+        # Connection → its functions `waits` and `abort`.
         self._open: dict[object, tuple[Callable[[], bool], Callable[[], object]]] = {}
 
     def allow(self, files: int) -> None:
@@ -34,7 +35,7 @@ class Connections:
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:
-        """Add a connection or replace its functions: `waits` returns whether it awaits its client, `abort` ends it."""
+        """Add a connection or replace its functions: `waits` returns whether its client has to act, `abort` ends it."""
         self._open[connection] = waits, abort
 
     def closed(self, connection: object) -> None:

@@ -24,12 +24,13 @@ UNTAKEN_SECONDS = 30.0
 # How many connections are closed when the system has no file descriptor left.
 CLOSED_AT_ONCE = 32
 RETRY_SECONDS = 0.5
+# How often it is tried to make room while no connection may be closed.
 BUSY_SECONDS = 0.02
 # A fault is logged again when it has not occurred for this time.
 QUIET_SECONDS = 10.0
-# How long `stop` waits for running answers.
+# How long `stop` waits for running answers, and how often it looks whether they have ended.
 ANSWER_SECONDS = 1.0
-STEP = 0.005
+LOOKS_EVERY_SECONDS = 0.005
 
 
 class ListenError(Exception):
@@ -47,19 +48,21 @@ def bind(host: str, port: int) -> socket.socket:
         ListenError: the address cannot be used.
     """
     is_dual = not host and socket.has_dualstack_ipv6()
-    family, place = (socket.AF_INET6 if is_dual else socket.AF_INET), (host, port)
+    family = socket.AF_INET6 if is_dual else socket.AF_INET
+    address = (host, port)
     try:
         if host:
-            # An IPv6 address may have a zone, which is a number of its own here.
-            family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]  # type: ignore[assignment]
-        bound = socket.create_server(place, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
+            # Also converts the zone of an IPv6 address to a number, which the socket needs.
+            family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]  # type: ignore[assignment]
+        bound = socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
     except OSError as error:
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         # `socket.create_server` repeats the address.
         problem = (error.strerror or str(error)).partition(" (while ")[0]
-        raise ListenError(f"cannot listen on {address}: {problem}") from error
-    bound.settimeout(0)
-    # Accepted sockets inherit both. With Nagle's algorithm the body waits for the acknowledgement of the head, 40 ms.
+        raise ListenError(f"cannot listen on {shown}: {problem}") from error
+    bound.settimeout(0)  # asyncio requires it
+    # Accepted sockets inherit these options. With Nagle's algorithm, the body would wait 40 ms until the client has
+    # acknowledged the head.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # Not every system has this limit; without it the server works as well.
     with suppress(OSError):
@@ -111,7 +114,8 @@ class LoopServer(uvicorn.Server):
         self._tls = tls
         self._ready = ready
         self._tasks: set[asyncio.Task[None]] = set()
-        self._warned: dict[str, float] = {}
+        # Fault → when it last occurred, by the clock of the event loop.
+        self._last_faults: dict[str, float] = {}
 
     def start(self) -> None:
         """Serve from now on."""
@@ -128,9 +132,9 @@ class LoopServer(uvicorn.Server):
         for connection in list(state.connections):
             connection.shutdown()
         loop = asyncio.get_running_loop()
-        ends = loop.time() + answer_seconds
-        while (state.connections or state.tasks) and loop.time() < ends:  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(STEP)
+        deadline = loop.time() + answer_seconds
+        while (state.connections or state.tasks) and loop.time() < deadline:  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(LOOKS_EVERY_SECONDS)
         for connection in list(state.connections):
             connection.transport.abort()
         await _end(state.tasks)
@@ -149,10 +153,12 @@ class LoopServer(uvicorn.Server):
     async def _renew_date(self) -> None:
         """Renew the `Date` header each second; uvicorn's own loop wakes up ten times a second for it."""
         while True:
+            # uvicorn renews the header at every tenth tick: at number 0, 10 and so on.
             await self.on_tick(0)
             await asyncio.sleep(1.0)
 
     async def _accept(self) -> None:
+        """Accept connections until it is cancelled."""
         make_protocol = partial(TimeLimitedProtocol, self.config, self.server_state, self._connections, self._ready)
         while True:
             try:
@@ -203,9 +209,9 @@ class LoopServer(uvicorn.Server):
     def _warn(self, fault: str, **facts: object) -> None:
         """Log a fault, unless it has occurred shortly before."""
         now = asyncio.get_running_loop().time()
-        if now - self._warned.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
+        if now - self._last_faults.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
             logger().warning(fault, **facts)
-        self._warned[fault] = now
+        self._last_faults[fault] = now
 
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -217,7 +223,8 @@ class LoopServer(uvicorn.Server):
 
 
 async def _end(tasks: set[asyncio.Task[None]]) -> None:
-    """Cancel tasks, which leave their set when they end, and wait for that."""
+    """Cancel tasks, and wait until they have ended."""
+    # A copy, because a task leaves the set when it ends.
     ending = list(tasks)
     for task in ending:
         task.cancel()

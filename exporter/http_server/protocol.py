@@ -29,8 +29,8 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     """
 
     _timer: asyncio.TimerHandle | None = None
-    # How many bytes of a request that is not complete were received, without its body.
-    _unfinished = 0
+    # How many bytes of a request that is not complete were received, without its body; 0 between requests.
+    _unfinished_bytes = 0
 
     def __init__(
         self, config: uvicorn.Config, server_state: ServerState, connections: Connections, ready: Ready
@@ -47,11 +47,11 @@ class TimeLimitedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what the client sent; refuse a head that is too large."""
-        self._unfinished += len(data)
+        self._unfinished_bytes += len(data)
         super().data_received(data)
-        if self._unfinished > LARGEST_HEAD and not self.transport.is_closing():
+        if self._unfinished_bytes > LARGEST_HEAD and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
-        elif self._unfinished and self._timer is None:
+        elif self._unfinished_bytes > 0 and self._timer is None:
             self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -61,12 +61,12 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin a request; end the connection if an earlier one still waits for the answer to another."""
+        """Begin a request; end the connection if a former request already waits behind one without an answer."""
         if self.pipeline:
-            # A connection could have thousands of answers made that it never takes.
+            # Otherwise a client could cause thousands of answers that it never takes.
             self.transport.abort()
-        # Its first bytes may have come with the end of another request, and are not counted then.
-        self._unfinished = max(1, self._unfinished)
+        # The first bytes are not counted if they came with the end of a former request; at least one has come.
+        self._unfinished_bytes = max(1, self._unfinished_bytes)
         super().on_message_begin()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -88,12 +88,12 @@ class TimeLimitedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Handle a part of a request's body; it does not count towards the head's size."""
-        self._unfinished -= len(body)
+        self._unfinished_bytes -= len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End a request: no time limit applies until the next one begins."""
-        self._unfinished = 0
+        self._unfinished_bytes = 0
         self._stop_timer()
         super().on_message_complete()
 

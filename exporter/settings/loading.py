@@ -79,12 +79,7 @@ def _is_left_open(data: Data, path: KeyPath) -> bool:
 
 
 def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
-    """Return the values that flags or variables set.
-
-    Args:
-        texts: the name of each flag or variable that is set → its text.
-        paths: the name of each possible one → the path that it sets; a later one has priority over an earlier one.
-    """
+    """Return what flags or variables, name → text, set; of two with the same path, the later in `paths` counts."""
     given: Given = {}
     for name, path in paths.items():
         if name in texts:

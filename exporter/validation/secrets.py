@@ -22,14 +22,14 @@ class SecretError(ValueError):
 def read_secret(path: Path) -> SecretStr:
     """Read the secret from a file; raises SecretError if it cannot be used."""
     try:
-        return _usable(SecretStr(read_text(path)))
+        return _parse_secret(SecretStr(read_text(path)))
     except UnreadableError as error:
         raise SecretError(str(error)) from None
     except SecretError as error:
         raise SecretError(f"{path} {error}") from None
 
 
-def _usable(secret: SecretStr) -> SecretStr:
+def _parse_secret(secret: SecretStr) -> SecretStr:
     """Return a secret without white space around it; raises SecretError if it cannot be sent."""
     text = secret.get_secret_value().strip()
     if not text:
@@ -41,8 +41,8 @@ def _usable(secret: SecretStr) -> SecretStr:
     return SecretStr(text)
 
 
-def _usable_file(path: Path) -> Path:
-    """Validate the name of a file, which must hold a usable secret. A secret in place of the name is not shown."""
+def _check_file(path: Path) -> Path:
+    """Return the name of a file; raises SecretError if the file does not contain a usable secret."""
     if not os.path.lexists(path):
         raise SecretError("does not exist; the name is not shown, as it could be the secret itself")
     read_secret(path)
@@ -50,13 +50,14 @@ def _usable_file(path: Path) -> Path:
 
 
 def one_of(section: Section, key: str, file_key: str, *, needed: bool = True) -> Iterator[Conflict]:
-    """Refuse a secret together with its file and, if one of them is needed, neither."""
-    lacks, lacks_file = (getattr(section, name) is None for name in (key, file_key))
+    """Refuse a secret that is set together with its file; if one of the two is needed, also refuse a lack of both."""
+    has_secret, has_file = (getattr(section, name) is not None for name in (key, file_key))
+    is_missing = needed and not has_secret and not has_file
     return broken(
-        (needed and lacks and lacks_file, key, f"missing; expected {key} or {file_key}"),
-        (not lacks and not lacks_file, file_key, f"set together with {key}; expected one of the two"),
+        (is_missing, key, f"missing; expected {key} or {file_key}"),
+        (has_secret and has_file, file_key, f"set together with {key}; expected one of the two"),
     )
 
 
-Secret = Annotated[SecretStr, AfterValidator(_usable)] | None
-SecretFile = Annotated[Annotated[Path, AfterValidator(_usable_file)] | None, "FILE"]
+Secret = Annotated[SecretStr, AfterValidator(_parse_secret)] | None
+SecretFile = Annotated[Annotated[Path, AfterValidator(_check_file)] | None, "FILE"]

@@ -28,16 +28,12 @@ Conflict = tuple[KeyPath, str]
 # The type of errors whose message is already one of ours.
 _WORDED = "worded"
 _LONGEST_SHOWN = 60
-# What pydantic says in the words of Python.
+# pydantic's messages for these errors name types of Python: kind of error → what was expected, in plain words.
 _STRUCTURES = {
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping"),
     **dict.fromkeys(("list_type", "tuple_type"), "a list"),
 }
-_PLAIN = {
-    **_STRUCTURES,
-    "string_type": "text",
-    "path_type": "the name of a file",
-}
+_PLAIN = {**_STRUCTURES, "string_type": "text", "path_type": "the name of a file"}
 
 
 class Section(BaseModel):
@@ -109,20 +105,21 @@ def validated(
 ) -> T:
     """Return what `make` makes of a file's data; raises ConfigurationError with every fault of the data and `further`.
 
-    `removed` are the keys that were removed, as a path without the places in lists → what to use in their place.
+    `removed` is the path of each key that was removed, without places in lists → what to use in place of the key.
     """
     faults = list(further)
     try:
-        made = make()
+        value = make()
     except ValidationError as error:
         for details in error.errors(include_url=False):
+            # pydantic marks a key of a mapping, as opposed to its value, with this step.
             path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
             instead = removed.get(".".join(step for step in path if isinstance(step, str)))
             faults.append(file.fault(path, f"removed; {instead}" if instead else details["msg"]))
         raise ConfigurationError(faults) from None
     if faults:
         raise ConfigurationError(faults)
-    return made
+    return value
 
 
 def _worded(path: KeyPath, message: str) -> InitErrorDetails:

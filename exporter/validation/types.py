@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from exporter.untrusted.patterns import Pattern, PatternError
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+# Each unit at most once, the longest first, and at least one of them.
 _DURATION = re.compile(
     r"(?=[\d.])(?:(?P<w>\d+)w)?(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?",
     re.ASCII,
@@ -66,6 +67,8 @@ def format_duration(seconds: float) -> str:
 
 
 def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
+    """Return a validator that converts a text such as `5m` to seconds, within bounds in seconds."""
+
     def validate(value: object) -> float:
         seconds = value if isinstance(value, int | float) else parse_duration(str(value))
         if not least <= seconds <= most:
@@ -90,6 +93,7 @@ def parse_url(value: str, schemes: Collection[str], example: str) -> str:
     Errors show no part of it, which may be a secret.
     """
     found = _URL.fullmatch(value.strip())
+    # A URL without a port has that of its scheme, which is as valid as 1.
     if found is None or found["scheme"].lower() not in schemes or not 1 <= int(found["port"] or 1) <= _HIGHEST_PORT:
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
         raise ValueError(f"is not a URL with {beginnings} and without a user, a query or a fragment, such as {example}")

@@ -2,7 +2,7 @@
 
 Every scalar remains the written text, or None; the model that validates the data converts it. So `1.10` may be a
 version, `0123` a key and `on` a name without quotes, and flags, variables and the file are read in the same way. The
-values of `*_file` keys are names of files relative to the file that says them.
+values of `*_file` keys are names of files relative to the file that contains them.
 """
 
 import re
@@ -24,12 +24,13 @@ NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TAG = "tag:yaml.org,2002:"
 _TEXT, _NULL, _MERGE = f"{_TAG}str", f"{_TAG}null", f"{_TAG}merge"
 _TAGS = frozenset({_TEXT, _NULL, _MERGE, f"{_TAG}seq", f"{_TAG}map"})
-# Aliases of aliases make billions of values of a few lines.
+# Aliases of aliases can turn a few lines into billions of values.
 _MOST_VALUES = 1_000_000
 # Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
 _OF_NAMES = frozenset({"info", "labels", "monthly_budget_dollars", "basic_auth_users"})
 # What the parser quotes from the file, which could be a part of a secret.
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
+# A surrogate: JSON writes a character as two escapes, such as \ud83d\ude00, but each of them is no character in YAML.
 _HALF = re.compile("[\ud800-\udfff]")
 # Where these faults are found is far from where they begin.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
@@ -117,7 +118,8 @@ class _Loader(yaml.SafeLoader):
         if node is not None and node.tag not in _TAGS:
             raise _wrong("found an explicit type, expected text", node)
         if isinstance(node, yaml.ScalarNode) and (half := _HALF.search(node.value)):
-            raise _wrong(f"found {ascii(half[0])[1:-1]}, half of a character; write the character itself", node)
+            escaped = ascii(half[0]).strip("'")
+            raise _wrong(f"found {escaped}, half of a character; write the character itself", node)
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 - PyYAML's
@@ -127,6 +129,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _wrong("found a key that is no text", key)
+            # Several mappings may be merged, each by a key `<<`.
             if key.value in lines and key.tag != _MERGE:
                 raise _wrong(f"found duplicate key {key.value[:60]!r}, first on line {lines[key.value]}", key)
             lines[key.value] = key.start_mark.line + 1

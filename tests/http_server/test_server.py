@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from exporter.http_server.connections import Connections
-from exporter.http_server.loop_server import STEP, LoopServer, bind
+from exporter.http_server.loop_server import LOOKS_EVERY_SECONDS, LoopServer, bind
 from exporter.http_server.protocol import LARGEST_HEAD, REQUEST_SECONDS, ReadyAnswer, TimeLimitedProtocol
 from tests.waiting import PATIENCE, until
 
@@ -112,7 +112,7 @@ async def test_a_stop_ends_answers_that_are_under_way_and_logs_nothing(
         try:
             await answer(send)
         finally:
-            await asyncio.sleep(20 * STEP)
+            await asyncio.sleep(20 * LOOKS_EVERY_SECONDS)
             left.append(scope)
 
     async with serving(app) as (server, port):

@@ -38,17 +38,14 @@ Progress = Callable[[int, int], None]
 
 
 class Row(NamedTuple):
-    """The result of one target of one collector; `collector` is empty if the row stands for a whole account.
-
-    `families` is how many families the target has, and `detail` says why it fails, or why it has none.
-    """
+    """The result of one target of one collector; `collector` is empty if the row stands for a whole account."""
 
     account: str
     collector: str
     target: str
     name: str
     result: str
-    families: int
+    families: int  # how many the target has
     detail: str
 
 

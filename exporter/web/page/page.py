@@ -65,11 +65,7 @@ def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> 
 
 
 _FILTERS = (figure, format_duration, lapse, moment, plain, plural, untrusted)
-_GLOBALS = {
-    "HAS_NONE": Cause.PLATFORM_HAS_NONE.words,
-    "repository": REPOSITORY,
-    "to_targets": to_targets,
-}
+_GLOBALS = {"HAS_NONE": Cause.PLATFORM_HAS_NONE.words, "repository": REPOSITORY, "to_targets": to_targets}
 
 
 @lru_cache
