@@ -10,7 +10,7 @@ from exporter.collectors import scripts
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult, describe_families, identity, measure
 from exporter.metric import Family, FamilyInfo, Metric
 from exporter.platform.api import global_search, shield
-from exporter.platform.api.global_search import Found, SearchListing
+from exporter.platform.api.global_search import ResourceKey, SearchListing
 from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import RateLimitMetrics
 from exporter.platform.errors import (
@@ -215,10 +215,10 @@ def _lists_by_kind(listing: SearchListing) -> dict[str, ResourceList]:
     return {kind: ResourceList(tuple(resources), listing.complete) for kind, resources in found.items()}
 
 
-def _shield_list(listing: ZoneListing, names: Mapping[Found, str]) -> ResourceList:
+def _shield_list(listing: ZoneListing, names: Mapping[ResourceKey, str]) -> ResourceList:
     """Return the shield zones as resources; a shield zone has the name of its pull zone, one of `names`."""
     resources = [
-        Resource(str(zone_id), names.get(Found("cdn", zone.pull_zone_id or 0), ""))
+        Resource(str(zone_id), names.get(ResourceKey("cdn", zone.pull_zone_id or 0), ""))
         for zone_id, zone in listing.zones.items()
     ]
     resources.extend(Resource(str(zone_id)) for zone_id in listing.unusable)

@@ -36,14 +36,7 @@ class PlatformError(Exception):
     def __init_subclass__(cls, *, reason: str) -> None:
         cls.reason = reason
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int = 0,
-        error_key: str = "",
-        retry_after: float | None = None,
-    ) -> None:
+    def __init__(self, message: str, *, status: int = 0, error_key: str = "", retry_after: float | None = None) -> None:
         super().__init__(one_line(message))
         self.status = status
         self.error_key = one_line(error_key)

@@ -144,9 +144,7 @@ _MOST_DESCRIBED = 3
 
 
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
-    """Validate parsed JSON; each number or date that cannot be read is replaced by null.
-
-    If a list of numbers contains one that cannot be read, the whole list is replaced by null.
+    """Validate parsed JSON; a number or date that cannot be read becomes null, and so does a list of numbers with one.
 
     Args:
         validate: validates the JSON with pydantic.

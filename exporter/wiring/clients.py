@@ -105,7 +105,6 @@ def client_of(
     Raises:
         ConfigurationError: the environment names a proxy that cannot be used.
     """
-    clocks = machine.clocks
     lookups = machine.executors("names")
     connect_seconds = access.timeout * CONNECT_SHARE
     try:
@@ -118,13 +117,13 @@ def client_of(
         credential=_credential_of(access, machine),
         connect=connect,
         rate_limiter=RateLimiter(
-            access.requests_per_second, access.max_in_flight, clocks=clocks, random=machine.random
+            access.requests_per_second, access.max_in_flight, clocks=machine.clocks, random=machine.random
         ),
         random=machine.random,
         timeout=access.timeout,
         observer=observer,
-        clocks=clocks,
-        platform_time=platform_time or PlatformTime(clocks),
+        clocks=machine.clocks,
+        platform_time=platform_time or PlatformTime(machine.clocks),
         parsing=parsing,
         secrets=secrets,
     )

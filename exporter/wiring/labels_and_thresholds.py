@@ -35,8 +35,8 @@ class LabelsAndThresholds:
         Only targets that are new, were renamed or have new settings are served anew, at most `_AT_ONCE` in a call. The
         families of targets that are no longer polled are removed.
         """
-        is_any = settings.thresholds or any(one.labels or one.target_labels for one in settings.accounts)
-        polled = self.registry.by_key if is_any else {}
+        has_definitions = settings.thresholds or any(one.labels or one.target_labels for one in settings.accounts)
+        polled = self.registry.by_key if has_definitions else {}
         gone = [key for key in self._served if key not in polled]
         for key in gone:
             self._serve(key, ())
@@ -49,17 +49,21 @@ class LabelsAndThresholds:
 
     def _is_served(self, target: Target, settings: Settings) -> bool:
         served_target, served_settings = self._served.get(target.key, (None, None))
+        # A renamed target is another object, and a reload creates other settings.
         return served_target is target and served_settings is settings
 
     def _serve(self, key: TargetKey, families: tuple[Family, ...]) -> None:
+        """Replace the labels and thresholds of a target."""
         self.store.change(PollKey(key, _CONFIGURATION), families, (TARGET_LABELS.name, ALERT_THRESHOLD.name))
 
     def _show_budgets(self, settings: Settings) -> None:
-        """Serve the budgets of the polled scripts, and which configured budgets match none of them.
+        """Serve the budgets of the polled scripts, and whether each configured budget matches none of them.
 
         A shard does not know the scripts of other shards: a budget matches no script if it matches none in any shard.
         """
-        served, unmatched = dict[tuple[str, str, str], float](), dict[tuple[str, str], bool]()
+        # The label values of each gauge → its value.
+        served: dict[tuple[str, str, str], float] = {}
+        unmatched: dict[tuple[str, str], bool] = {}
         for account in settings.accounts:
             budgets = account.scripts.monthly_budget_dollars
             scripts = self.registry.polled(account.name, "script").values()
@@ -68,16 +72,16 @@ class LabelsAndThresholds:
                 budget = budgets.get(script.name, budgets.get(script.id))
                 if budget is not None:
                     served[account.name, script.id, script.name] = budget
-            # Only if all scripts and their names are known.
+            # As long as a script or its name is not known, a budget may match that script.
             if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
-                known = {script.id for script in scripts} | {script.name for script in scripts}
-                unmatched |= {(account.name, word): word not in known for word in budgets}
+                ids_and_names = {script.id for script in scripts} | {script.name for script in scripts}
+                unmatched |= {(account.name, key): key not in ids_and_names for key in budgets}
         self.telemetry.show(self.telemetry.script_budget, served)
         self.telemetry.show(self.telemetry.script_budget_unmatched, unmatched)
 
 
 def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
-    """Return the labels and thresholds of a target as families; those of databases have none."""
+    """Return the labels and thresholds of a target as families; a target of a database has none."""
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:
         return ()
@@ -97,9 +101,9 @@ def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
     """Return the labels of a target, by name; of several values of a label, that of the first match."""
     labels = dict(account.labels)
     # In reverse, so that the labels of the first match are set last.
-    for given in reversed(account.target_labels):
-        if given.match.search(target.name):
-            labels |= given.labels
+    for entry in reversed(account.target_labels):
+        if entry.match.search(target.name):
+            labels |= entry.labels
     return labels
 
 
@@ -108,7 +112,8 @@ def _thresholds_of(target: Target, thresholds: Iterable[ThresholdSettings]) -> d
     found: dict[str, float] = {}
     for one in thresholds:
         is_for_account = one.account is None or one.account == target.account
-        is_for_kind = ALERTS[one.alert] in ("", target.kind)
+        kind = ALERTS[one.alert]
+        is_for_kind = not kind or kind == target.kind
         if is_for_account and is_for_kind and one.match.search(target.name):
             found.setdefault(one.alert, one.value)
     return found

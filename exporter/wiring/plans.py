@@ -12,20 +12,21 @@ from exporter.settings.model import Settings
 
 def plans_of(settings: Settings) -> dict[str, Plan]:
     """Return the plans of the enabled collectors, by name, without collectors of which no family is served."""
-    own, found = settings.collector_settings(), dict[str, Plan]()
-    # What the configuration declares for collectors, by their sections. If it changes, their plans change.
+    sections = settings.collector_settings()
+    plans: dict[str, Plan] = {}
+    # Section → what the configuration declares for its collectors. If it changes, their plans change.
     declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints_of(settings)}
     declared["database"] = settings.databases
     for collector in collectors_of(settings):
-        section, is_list = own[collector.section], isinstance(collector, EndpointListCollector)
+        section, is_list = sections[collector.section], isinstance(collector, EndpointListCollector)
         # A collector that discovers targets is needed even if none of its families is served.
         is_useful = collector.discovers or any(settings.series.serves(info.name) for info in collector.families)
         if section.enabled and is_useful:
             # A list of an endpoint's targets is read at most as often as discovery runs.
-            interval = max(section.interval, own["discovery"].interval) if is_list else section.interval
+            interval = max(section.interval, sections["discovery"].interval) if is_list else section.interval
             declaration = declared.get(collector.section)
-            found[collector.name] = Plan(collector, interval, section.stale_after, declaration)
-    return found
+            plans[collector.name] = Plan(collector, interval, section.stale_after, declaration)
+    return plans
 
 
 def collectors_of(settings: Settings) -> tuple[Collector, ...]:
@@ -35,12 +36,12 @@ def collectors_of(settings: Settings) -> tuple[Collector, ...]:
 
 def endpoints_of(settings: Settings) -> list[Endpoint]:
     """Return the configured endpoints with their intervals."""
-    own = settings.collector_settings()
-    return [one.model_copy(update={"interval": own[one.name].interval}) for one in settings.endpoints]
+    sections = settings.collector_settings()
+    return [one.model_copy(update={"interval": sections[one.name].interval}) for one in settings.endpoints]
 
 
 def queries_of(settings: Settings) -> list[DatabaseQuery]:
     """Return the configured queries; one without an interval has that of its collector."""
     interval = settings.collector_settings()["database"].interval
-    found = ((database.name, query) for database in settings.databases for query in database.queries)
-    return [DatabaseQuery(name, query, query.interval or interval) for name, query in found]
+    queries = ((database.name, query) for database in settings.databases for query in database.queries)
+    return [DatabaseQuery(database_name, query, query.interval or interval) for database_name, query in queries]

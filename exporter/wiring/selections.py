@@ -30,33 +30,33 @@ def selections_of(settings: Settings) -> Iterator[Selection]:
 
 def _account_selections(account: AccountSettings, number: int) -> Iterator[Selection]:
     """Return a selection for each kind of target that the settings of an account can select."""
-    name, own = account.name, ("accounts", number)
+    name, path = account.name, ("accounts", number)
     itself = Target(name, "account", name, name, watched=_watched(account))
-    yield Selection(name, "account", (itself,), setting=own)
+    yield Selection(name, "account", (itself,), setting=path)
     zones = tuple(Target(name, "dns_zone", str(zone_id)) for zone_id in account.dns_zones.all_ids())
-    yield _with_listed(Selection(name, "dns_zone", zones, setting=(*own, "dns_zones")), account.dns_zones)
-    read = {"read": account.scripts.read}
-    scripts = tuple(Target(name, "script", str(script_id), attributes=read) for script_id in account.scripts.ids)
-    named_scripts = Selection(name, "script", scripts, attributes=read, setting=(*own, "scripts"))
+    yield _with_listed(Selection(name, "dns_zone", zones, setting=(*path, "dns_zones")), account.dns_zones)
+    how_read = {"read": account.scripts.read}
+    scripts = tuple(Target(name, "script", str(script_id), attributes=how_read) for script_id in account.scripts.ids)
+    named_scripts = Selection(name, "script", scripts, attributes=how_read, setting=(*path, "scripts"))
     yield _with_listed(named_scripts, account.scripts)
     shields = tuple(Target(name, "shield_zone", str(zone_id)) for zone_id in account.shield_zones.ids)
-    yield _with_listed(Selection(name, "shield_zone", shields, setting=(*own, "shield_zones")), account.shield_zones)
+    yield _with_listed(Selection(name, "shield_zone", shields, setting=(*path, "shield_zones")), account.shield_zones)
     limits = tuple(
-        Target(name, "rate_limit", str(limit.id), limit.name, _shield_zone(limit.shield_zone_id))
+        Target(name, "rate_limit", str(limit.id), limit.name, _zone_attributes(limit.shield_zone_id))
         for limit in account.rate_limits
     )
     are_listed = account.shield_zones.discover and account.shield_zones.rate_limits
-    yield Selection(name, "rate_limit", limits, discover=are_listed, setting=(*own, "rate_limits"))
+    yield Selection(name, "rate_limit", limits, discover=are_listed, setting=(*path, "rate_limits"))
     lists = tuple(
-        Target(name, "access_list", str(item.id), attributes=_shield_zone(item.shield_zone_id))
+        Target(name, "access_list", str(item.id), attributes=_zone_attributes(item.shield_zone_id))
         for item in account.access_lists
     )
-    yield Selection(name, "access_list", lists, setting=(*own, "access_lists"))
+    yield Selection(name, "access_list", lists, setting=(*path, "access_lists"))
     rules = tuple(Target(name, "waf_custom_rule", str(rule.id)) for rule in account.waf_custom_rules)
-    yield Selection(name, "waf_custom_rule", rules, setting=(*own, "waf_custom_rules"))
-    yield Selection(name, "image", tuple(_images(account)), setting=(*own, "images"))
+    yield Selection(name, "waf_custom_rule", rules, setting=(*path, "waf_custom_rules"))
+    yield Selection(name, "image", tuple(_images(account)), setting=(*path, "images"))
     searches = tuple(Target(name, "search", text, text) for text in account.searches)
-    yield Selection(name, "search", searches, setting=(*own, "searches"))
+    yield Selection(name, "search", searches, setting=(*path, "searches"))
 
 
 def _with_listed(named: Selection, section: DiscoveredSettings) -> Selection:
@@ -74,7 +74,7 @@ def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]
 
 
 def _watched(account: AccountSettings) -> tuple[str, ...]:
-    """Return the names of the lists that are requested for an account, by discovery and for shield zones."""
+    """Return `watched` of an account's target: the lists that discovery requests, and if shield zones are polled."""
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     # A shield zone has the name of its pull zone, which a search gives.
     is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))
@@ -88,7 +88,7 @@ def _watched(account: AccountSettings) -> tuple[str, ...]:
     return tuple(name for name, is_wanted in lists.items() if is_wanted)
 
 
-def _shield_zone(zone_id: int | None) -> dict[str, str]:
+def _zone_attributes(zone_id: int | None) -> dict[str, str]:
     return {} if zone_id is None else {"shield_zone_id": str(zone_id)}
 
 
@@ -96,4 +96,4 @@ def _images(account: AccountSettings) -> Iterator[Target]:
     for image in account.images:
         parts = {"registry_id": image.registry_id, "namespace": image.namespace, "name": image.name}
         key = "/".join(parts.values())
-        yield Target(account.name, "image", key, key, parts, image.watch_tags)
+        yield Target(account.name, "image", key, key, attributes=parts, watched=image.watch_tags)

@@ -48,11 +48,12 @@ def postgres_storage(settings: Settings) -> "PostgresStorage":
     """Create the storage in a state database, which takes the configured shard or, without one, any free shard."""
     own, total = settings.own_shard(), settings.shard.total
     wanted = range(total) if own is None or own.index is None else (own.index,)
-    return _database(settings.state, total, wanted)
+    return _database_storage(settings.state, total, wanted)
 
 
-def _database(state: StateSettings, total: int = 1, wanted: Collection[int] = ()) -> "PostgresStorage":
-    # Imported here because it is an optional extra; the settings have checked that it is installed.
+def _database_storage(state: StateSettings, total: int = 1, wanted: Collection[int] = ()) -> "PostgresStorage":
+    """Create the storage in a state database; without `wanted` shards, it can only read."""
+    # Imported here because it needs an optional extra; the settings have checked that the extra is installed.
     from exporter.counters.postgres_storage import PostgresStorage  # noqa: PLC0415 - an extra
 
     return PostgresStorage(partial(_address, state), state.installation, total, wanted, lease=state.lease)
@@ -67,7 +68,7 @@ async def stored_rows(state: StateSettings, collectors: Collection[str]) -> dict
     if not state.is_shared:
         return {} if state.path is None or not state.path.exists() else rows_of(state.path, collectors)
     try:
-        return await _database(state).read(collectors)
+        return await _database_storage(state).read(collectors)
     except StorageError as error:
         raise StorageError(f"the state database cannot be read: {error}") from None
 
@@ -84,6 +85,7 @@ def database_problem(settings: Settings) -> str:
 
 
 def _address(state: StateSettings) -> str:
+    """Return the address of the state database; raises StorageError, as `PostgresStorage` expects."""
     try:
         return state.address()
     except SecretError as error:

@@ -37,8 +37,8 @@ class Buckets(NamedTuple):
         sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. None if
             there is no chart, or none of its buckets can be read: it is then not known which days have a count.
         has_unreadable_keys: whether a bucket has a key that is not a date.
-        width: the days between two buckets, if the distance is regular and more than one day; else 0. The buckets may
-            then be longer than a day, or the days between them may be missing.
+        width: the days between two buckets, if they are regular and more than one: either the buckets are longer than
+            a day, or the days between them are missing. Otherwise 0.
     """
 
     sums: dict[int, float] | None
@@ -48,14 +48,15 @@ class Buckets(NamedTuple):
     @classmethod
     def of(cls, chart: Mapping[str, float | None] | None) -> "Buckets":
         """Read a chart."""
-        if not chart:
-            return cls(None if chart is None else {})
+        if chart is None:
+            return cls(None)
         ordinals, width = _read_keys(tuple(chart))
         days: dict[int, float] = {}
         for day, value in zip(ordinals, chart.values(), strict=True):
             if day is not None and value is not None:
                 days[day] = days.get(day, 0) + value
-        return cls(days or None, None in ordinals, width)
+        is_unreadable = bool(chart) and not days
+        return cls(None if is_unreadable else days, has_unreadable_keys=None in ordinals, width=width)
 
 
 # The keys of most zones are the same. Without the cache, reading them would take 5 % of a poll.

@@ -39,10 +39,10 @@ class DnsZoneStatistics(PascalWire):
         return {field: Buckets.of(getattr(self, field)) for field in fields}
 
     def counts_by_day(self) -> list[Mapping[int, float] | None]:
-        """Return the counts of each chart by day, in the order of `charts`.
+        """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets are longer than a day: the total shows that no day between them is missing.
+            WrongShape: the buckets are longer than a day. Their sum is the total, so no days between them are missing.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]

@@ -15,12 +15,12 @@ class Document(Wire):
 
     @model_validator(mode="before")
     @classmethod
-    def _take_all(cls, data: object) -> dict[str, object]:
+    def _mask_and_take(cls, data: object) -> dict[str, object]:
         mask_secrets(data)
         return {"value": data}
 
     def has_error(self) -> bool:
         """Return whether the document looks like the envelope of a failure."""
-        found = self.value if isinstance(self.value, dict) else {}
-        has_error = isinstance(found.get("error"), dict) or isinstance(found.get("errorResponse"), dict)
-        return found.get("data") is None and (found.get("success") is False or has_error)
+        fields = self.value if isinstance(self.value, dict) else {}
+        has_error_object = isinstance(fields.get("error"), dict) or isinstance(fields.get("errorResponse"), dict)
+        return fields.get("data") is None and (fields.get("success") is False or has_error_object)

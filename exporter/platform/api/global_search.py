@@ -47,8 +47,8 @@ SEARCH = Operation(
 )
 
 
-class Found(NamedTuple):
-    """The key of a found resource: its type as the platform names it, and its id."""
+class ResourceKey(NamedTuple):
+    """The type of a resource, as the platform names it, and its id."""
 
     type: str
     id: int
@@ -66,7 +66,7 @@ class SearchListing:
             as it does after 10,000 results.
     """
 
-    names: Mapping[Found, str]
+    names: Mapping[ResourceKey, str]
     total: int | None
     complete: bool
     fault: PlatformError | None = None
@@ -105,21 +105,22 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         PlatformError: the first page gave no usable answer.
     """
     size, answer = await _first_page(caller)
-    names: dict[Found, str] = {}
+    names: dict[ResourceKey, str] = {}
     total: int | None = None
     fault: PlatformError | None = None
     received = 0
     for _ in range(MOST_PAGES):
-        items, known = answer.value.search_results or [], len(names)
+        items = answer.value.search_results or []
         readable = usable(items)
+        known_before = len(names)
         for item in readable:
-            names[Found(item.type, item.id)] = item.name or ""
+            names[ResourceKey(item.type, item.id)] = item.name or ""
         received += len(items)
         if answer.value.total is not None:
             total = answer.value.total
         # Stop at a page without a new item: the platform may ignore `from`, and would send it without end. An item that
-        # cannot be read may be new; if there is a total, that ends the search.
-        may_have_new = len(names) > known or (total is not None and len(readable) < len(items))
+        # cannot be read may be new, and the search goes on if there is a total at which it will end.
+        may_have_new = len(names) > known_before or (total is not None and len(readable) < len(items))
         is_last = total is not None and received >= total
         if is_last or not may_have_new:
             break

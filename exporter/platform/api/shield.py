@@ -12,7 +12,7 @@ from exporter.platform.wire import Each, Envelope, Unusable
 
 T = TypeVar("T")
 
-# A zone takes about a kilobyte, or several if it has long lists of rules.
+# A zone takes about a kilobyte, or several if it has long lists of rules: a page stays far below `PAGE_LIMIT`.
 PAGE_SIZE = 200
 MOST_PAGES = 10_000
 
@@ -150,34 +150,35 @@ async def list_zones(caller: Caller) -> Answer[ZoneListing]:
     Raises:
         PlatformError: a page gave no usable answer.
     """
-    found: dict[int, models.ShieldZone] = {}
+    zones: dict[int, models.ShieldZone] = {}
     unusable: dict[int, str] = {}
-    without_id, received, number = 0, 0, 1
+    without_id = received = 0
+    page_number = 1
     for _ in range(MOST_PAGES):
-        answer = await caller.call(Request(ZONES, query={"page": number, "perPage": PAGE_SIZE}))
+        answer = await caller.call(Request(ZONES, query={"page": page_number, "perPage": PAGE_SIZE}))
         for item in answer.value.data or ():
             if not isinstance(item, Unusable):
-                found[item.shield_zone_id] = item
+                zones[item.shield_zone_id] = item
             elif (zone_id := item.identity("shieldZoneId")) is not None:
                 unusable[zone_id] = item.fault
             else:
                 without_id += 1
-        before = received
-        received = len(found) + len(unusable) + without_id
-        following = _next_page(number, received, answer.value)
+        received_before = received
+        received = len(zones) + len(unusable) + without_id
+        next_page = _page_after(page_number, received, answer.value.page)
         # Stop at a page without a new zone: the platform may ignore `page`, and would send the same one without end.
-        if following is None or received == before:
+        if next_page is None or received == received_before:
             break
-        number = following
+        page_number = next_page
     total = answer.value.page.total_count if answer.value.page is not None else None
-    unusable = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in found}
-    complete = total is not None and len(found) + len(unusable) == total
-    return Answer(ZoneListing(found, unusable, total, complete), answer.date)
+    # A zone may be in the list twice, and only one of its items be invalid.
+    unusable = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in zones}
+    complete = total is not None and len(zones) + len(unusable) == total
+    return Answer(ZoneListing(zones, unusable, total, complete), answer.date)
 
 
-def _next_page(number: int, received: int, answer: models.ShieldZonePage) -> int | None:
-    """Return the number of the page after page `number`, when this many zones are received; None after the last."""
-    page = answer.page
+def _page_after(number: int, received: int, page: models.Page | None) -> int | None:
+    """Return the number of the page after page `number`, with `received` zones so far; None after the last page."""
     if page is None:
         return None
     if page.next_page is not None and page.next_page > number:

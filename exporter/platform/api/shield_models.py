@@ -88,7 +88,7 @@ class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
     page: Page | None = None
 
     def is_missing(self) -> bool:
-        """Return whether the list is missing; that is allowed if the account has no zones, and `page` says so."""
+        """Return whether the list is missing, although `page` does not say that the account has no zones."""
         return self.data is None and (self.page is None or self.page.total_count != 0)
 
     def payload(self) -> "ShieldZonePage":

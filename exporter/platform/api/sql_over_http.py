@@ -30,19 +30,20 @@ def read_row(raw: object) -> tuple[Cell, ...]:
 
 
 def _cell(raw: object) -> Cell:
-    """Convert the JSON of a value; an infinite number becomes None."""
+    """Convert the JSON of a value; an infinite number or NaN becomes None. Raises ValueError if it is no value."""
     match raw:
         case {"type": "text", "value": str(text)}:
             return text
         # The protocol writes integers as text.
-        case {"type": "integer", "value": str(text) | int(text)} if not isinstance(text, bool):
-            return int(text) if isinstance(text, int) or len(text) <= LONGEST_INTEGER else text
+        case {"type": "integer", "value": str(number) | int(number)} if not isinstance(number, bool):
+            return int(number) if isinstance(number, int) or len(number) <= LONGEST_INTEGER else number
         case {"type": "float", "value": float(number) | int(number)} if not isinstance(number, bool):
             return float(number) if abs(number) <= sys.float_info.max else None
         # JSON cannot express an infinite float: libSQL servers write null instead, others may write a text.
         case {"type": "null"} | {"type": "float", "value": None | "NaN" | "Infinity" | "-Infinity"}:
             return None
         case {"type": "blob", "base64": str(text)}:
+            # The protocol omits the padding.
             return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
         case _:
             raise ValueError("a value of an unknown type")
@@ -167,7 +168,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
 
     Raises:
         StatementError: the statement is not valid.
-        WrongShape: the description does not say.
+        WrongShape: the answer does not describe the statement.
         PlatformError: there is no usable answer.
     """
     answer = await caller.call(_pipeline_of([{"type": "describe", "sql": sql}], PIPELINE))
@@ -183,12 +184,12 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
 def _pipeline_of(
     requests: Sequence[Mapping[str, Any]], operation: Operation[PipelineResponse]
 ) -> Request[PipelineResponse]:
-    """Return the HTTP request for a pipeline of the protocol's requests; the last one closes the stream."""
+    """Return the HTTP request for some of the protocol's requests: without a baton, in a new stream that it closes."""
     return Request(operation, body={"baton": None, "requests": [*requests, {"type": "close"}]})
 
 
 def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | StatementError]:
-    """Return the result, or the SQL error, of each of the first `number` requests of a pipeline."""
+    """Return the result or SQL error of each of the first `number` requests; raises WrongShape if one has neither."""
     results = answer.results
     if len(results) < number:
         raise WrongShape(f"the database answered {number} requests with {len(results)} results", status=200)
@@ -203,12 +204,12 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
     return outcomes
 
 
-def _rows(result: Mapping[str, Any], most: int | None) -> Rows:
-    """Convert the JSON of a result, with at most this many rows."""
-    listed: Any = result.get("rows")
-    is_cut = most is not None and isinstance(listed, list) and len(listed) > most
+def _rows(result: Mapping[str, Any], most_rows: int | None) -> Rows:
+    """Convert the JSON of a result, at most this many rows; raises WrongShape if it is not as documented."""
+    rows_json: Any = result.get("rows")
+    is_cut = most_rows is not None and isinstance(rows_json, list) and len(rows_json) > most_rows
     if is_cut:
-        result = {**result, "rows": listed[:most]}
+        result = {**result, "rows": rows_json[:most_rows]}
     try:
         # Numbers that cannot be read here are not reported: they are statistics of the result, which no metric uses.
         parsed = validated(_RESULT.validate_python, result, set())

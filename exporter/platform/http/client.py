@@ -153,11 +153,7 @@ class Client:
             self.rate_limiter.recover(operation)
 
     async def _send(self, call: "ReadyCall[T]", time_limit: float) -> tuple[httpx.Response, bytes]:
-        """Send a request, and return the response and its body, which for a failure may be empty.
-
-        Raises:
-            PlatformError: there is no response, or the body of a success was not received completely.
-        """
+        """Send a request, and return the response and its body; raises PlatformError if there is no complete answer."""
         response: httpx.Response | None = None
         try:
             async with asyncio.timeout(time_limit):
@@ -165,7 +161,7 @@ class Client:
                 return response, await responses.read_body(response, call.operation.most_bytes, call.secrets)
         except (TimeoutError, httpx.HTTPError) as error:
             if response is not None and not response.is_success:
-                # The status says enough; the body of an error only adds a message.
+                # The answer counts as complete: the status says enough, and the body would only add a message.
                 return response, b""
             host = urlsplit(self.base_url).netloc
             if isinstance(error, httpx.HTTPError):

@@ -7,7 +7,6 @@ import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from functools import partial
 from importlib import import_module
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
@@ -28,11 +27,7 @@ _ENTRY = re.compile(r"\[(?P<v6>[^\]]+)\](?::(?P<v6_port>\d+))?|(?P<host>[^:]+):(
 
 
 def connector(
-    base_url: str,
-    max_in_flight: int,
-    lookups: Executor,
-    *,
-    connect_seconds: float,
+    base_url: str, max_in_flight: int, lookups: Executor, *, connect_seconds: float
 ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
     """Return a function that creates the transport of an account.
 
@@ -45,18 +40,16 @@ def connector(
     Raises:
         ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
     """
-    return partial(_connect, max_in_flight, connect_seconds, lookups, proxy_of(base_url))
+    proxy = proxy_of(base_url)
 
+    async def connect() -> httpx.AsyncBaseTransport:
+        # Import aiohttp, which takes 0.1 s, on an executor, so that the daemon can answer scrapes meanwhile.
+        await blocking(lookups, import_module, "exporter.platform.http.transport")
+        from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
-async def _connect(
-    max_in_flight: int, connect_seconds: float, lookups: Executor, proxy: httpx.Proxy | None
-) -> httpx.AsyncBaseTransport:
-    """Create a transport with the arguments of `AiohttpTransport`."""
-    # Import aiohttp, which takes 0.1 s, on an executor, so that the daemon can answer scrapes meanwhile.
-    await blocking(lookups, import_module, "exporter.platform.http.transport")
-    from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
+        return AiohttpTransport(max_in_flight, connect_seconds, lookups, proxy)
 
-    return AiohttpTransport(max_in_flight, connect_seconds, lookups, proxy)
+    return connect
 
 
 def proxy_of(base_url: str) -> httpx.Proxy | None:

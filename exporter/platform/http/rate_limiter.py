@@ -22,7 +22,7 @@ LONGEST_GUESS = 60.0
 # After a delay of the process, the calls of at most this many seconds are made up for at once.
 BURST_SECONDS = 0.1
 # The lowest share of the rate that is granted.
-LOWEST_FACTOR = 1 / 16
+LOWEST_SHARE = 1 / 16
 # The share of the rate that each call of `recover` adds again.
 RECOVERY_PER_ANSWER = 0.02
 
@@ -55,10 +55,8 @@ class RateLimiter:
         self._in_flight = asyncio.Semaphore(max_in_flight)
         # Held by the one call that waits for the next slot; the other calls queue for it.
         self._turn = asyncio.Lock()
-        # When the next call may be sent, so that the rate is kept.
         self._next_slot_at = clocks.monotonic()
-        # The share of the rate that is granted now.
-        self._factor = 1.0
+        self._granted_share = 1.0
         self._pauses: dict[str, _Pause] = {}
         # Until when the whole account is paused.
         self._paused_until = clocks.monotonic()
@@ -66,7 +64,7 @@ class RateLimiter:
     @property
     def effective_rate(self) -> float:
         """The requests a second that are granted now."""
-        return self.rate * self._factor
+        return self.rate * self._granted_share
 
     def paused_for(self, *operations: str) -> float:
         """Return the seconds until all of these operations may be called: 0 unless one, or the account, is paused."""
@@ -125,7 +123,7 @@ class RateLimiter:
 
     def recover(self, operation: str) -> None:
         """Raise the rate again, and forget a pause that has ended, after an answer that does not ask to wait."""
-        self._factor = min(1.0, self._factor + RECOVERY_PER_ANSWER)
+        self._granted_share = min(1.0, self._granted_share + RECOVERY_PER_ANSWER)
         if operation in self._pauses and not self.paused_for(operation):
             del self._pauses[operation]
 
@@ -140,7 +138,7 @@ class RateLimiter:
         pause = self._pauses.setdefault(operation, _Pause())
         # Several calls may have been in flight; only the first of their answers halves the rate and begins a pause.
         if pause.until <= now:
-            self._factor = max(LOWEST_FACTOR, self._factor / 2)
+            self._granted_share = max(LOWEST_SHARE, self._granted_share / 2)
             pause.guess = min(LONGEST_GUESS, max(FIRST_GUESS, pause.guess * 2))
             pause.until = now + pause.guess * (1 + self._random()) / 2
         if wait:

@@ -27,7 +27,7 @@ LONGEST_WAIT = 3600.0
 _MOST_DIGITS = 310
 _PARTIAL = 206
 _LOWEST_FAILURE = 400
-# The number of bytes that are read of an error's body that is text.
+# How many bytes of a body that is text are read for the error's message.
 _MOST_TEXT = 1000
 # The number of wrong fields that an error's message lists.
 _MOST_LISTED = 20

@@ -45,11 +45,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     """
 
     def __init__(
-        self,
-        max_in_flight: int,
-        connect_seconds: float,
-        lookups: Executor,
-        proxy: httpx.Proxy | None,
+        self, max_in_flight: int, connect_seconds: float, lookups: Executor, proxy: httpx.Proxy | None
     ) -> None:
         self.losses = 0
         connector = aiohttp.TCPConnector(
