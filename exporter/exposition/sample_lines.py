@@ -68,7 +68,7 @@ def render(family: Family) -> bytes:
     for sample in family.samples:
         values, value = sample
         if len(values) != count:
-            raise ValueError(f"{family.info.name} has {count} labels and not {len(values)}")
+            raise ValueError(f"{family.info.name} has {count} labels, but a sample has {len(values)}")
         text = "".join(values)
         if '"' in text or "\\" in text or "\n" in text:
             values = tuple(it.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"") for it in values)

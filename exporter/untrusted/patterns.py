@@ -44,7 +44,7 @@ def _compiled(pattern: str) -> SchemaValidator:
         pattern.encode()
         return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except UnicodeEncodeError:
-        raise PatternError("contains half of a character") from None
+        raise PatternError("contains half of a surrogate pair") from None
     except SchemaError as error:
         raise PatternError(_reason(str(error))) from None
 

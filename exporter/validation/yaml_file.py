@@ -119,7 +119,7 @@ class _Loader(yaml.SafeLoader):
             raise _wrong("found an explicit type, expected text", node)
         if isinstance(node, yaml.ScalarNode) and (half := _HALF.search(node.value)):
             escaped = ascii(half[0]).strip("'")
-            raise _wrong(f"found {escaped}, half of a character; write the character itself", node)
+            raise _wrong(f"found {escaped}, half of a surrogate pair; write the character itself", node)
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 - PyYAML's

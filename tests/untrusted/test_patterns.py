@@ -76,7 +76,7 @@ def test_no_pattern_takes_longer_than_the_text_is_long() -> None:
 
 
 def test_a_half_of_a_character_is_refused() -> None:
-    with pytest.raises(PatternError, match="contains half of a character"):
+    with pytest.raises(PatternError, match="contains half of a surrogate pair"):
         Pattern("\ud800")
 
 

@@ -55,7 +55,7 @@ def test_any_text_is_data_or_one_fault(text: str) -> None:
 NO_CHARACTER = "contains a number after \\U that is no character of Unicode"
 
 
-HALF = "is not valid YAML: found \\ud800, half of a character; write the character itself"
+HALF = "is not valid YAML: found \\ud800, half of a surrogate pair; write the character itself"
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
     try:
         return _DESCRIPTION.validate_python(result).is_readonly
     except ValidationError:
-        raise WrongShape("a description does not have the protocol's shape", status=200) from None
+        raise WrongShape("the description of a query has another shape than documented", status=200) from None
 
 
 def _pipeline_of(
