@@ -143,7 +143,10 @@ class StateSettings(Section):
         default=15.0,
         description="The time after which the database frees the shard of an exporter that does not answer.",
     )
-    retention: Retention = Field(default=2_592_000.0, description="How long a removed target's counters are kept.")
+    retention: Retention = Field(
+        default=2_592_000.0,
+        description="How long counters of removed targets, and of label values that no answer contains, are kept.",
+    )
 
     @property
     def is_shared(self) -> bool:
@@ -187,8 +190,8 @@ class ShardSettings(Section):
 
     index: Annotated[int | Literal["auto"], PlainValidator(_parse_index), "INTEGER|auto"] = Field(
         default=0,
-        description="This shard's number, from 0; auto: the ordinal at the end of the host name, and with state.url "
-        "the first that is free.",
+        description="This shard's number, from 0; auto: the ordinal at the end of the host name or, with state.url, "
+        "the first free shard.",
     )
     total: int = Field(default=1, ge=1, le=1024, description="How many shards there are.")
 

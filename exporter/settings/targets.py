@@ -52,7 +52,7 @@ class TargetLabelsSettings(Section):
 class ThresholdSettings(Section):
     """The threshold of an alert for some targets, in place of the threshold in the rule."""
 
-    alert: Literal[*ALERTS] = Field(description="The alert.")  # type: ignore[valid-type] # the names are above
+    alert: Literal[*ALERTS] = Field(description="The name of the alert.")  # type: ignore[valid-type] # the names are above
     match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
     value: float = Field(
         ge=0, allow_inf_nan=False, description="The threshold; if several entries match, the first applies."
