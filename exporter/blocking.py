@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Creates an executor for calls of a kind. The argument is the name of the kind, which its threads have, too.
+# Creates an executor for calls of a kind. The argument is the name of the kind; the names of threads begin with it.
 Executors = Callable[[str], Executor]
 
 

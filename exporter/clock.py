@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 DAY_SECONDS = 86_400.0
 # After this many successive answers that agree on a time, it is accepted even if this machine's clock differs.
-ANSWERS_BELIEVED = 3
+AGREEING_ANSWERS_NEEDED = 3
 
 
 def boot_seconds() -> float:
@@ -23,7 +23,7 @@ class Clocks:
 
     Attributes:
         wall: unix seconds; they jump when the machine's clock is set.
-        monotonic: seconds that go on evenly, also while the machine is suspended.
+        monotonic: seconds that go on evenly; on Linux, also while the machine is suspended.
         sleep: waits for a number of seconds.
     """
 
@@ -32,7 +32,7 @@ class Clocks:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     def utc(self) -> datetime:
-        """Return the wall clock as a date."""
+        """Return the time of the wall clock, in UTC."""
         return datetime.fromtimestamp(self.wall(), UTC)
 
 
@@ -50,29 +50,32 @@ class PlatformTime:
         clocks: this machine's clocks; the monotonic one advances the last accepted date.
 
     Attributes:
-        believed: the last accepted date, in unix seconds; None before the first.
+        accepted_date: the last accepted date, in unix seconds; None before the first.
         offset: the last date that was read minus this machine's wall clock, in seconds; None before the first.
     """
 
     def __init__(self, clocks: Clocks) -> None:
-        self.believed: float | None = None
+        self.accepted_date: float | None = None
         self.offset: float | None = None
         self._wall = clocks.wall
         self._monotonic = clocks.monotonic
-        # The last accepted date minus the monotonic time of its receipt.
-        self._accepted: float | None = None
-        # The same for the last date that was not accepted, and how many successive answers agree on it.
-        self._doubted: float | None = None
-        self._agreeing = 0
+        # The last accepted date, and the last one that was not accepted, each minus the monotonic time of its receipt.
+        self._accepted_minus_monotonic: float | None = None
+        self._doubted_minus_monotonic: float | None = None
+        # How many successive answers agree on the doubted date.
+        self._agreeing_answers = 0
 
-    def restore(self, believed: float) -> None:
+    def restore(self, accepted_date: float) -> None:
         """Continue from the date (unix seconds) that an earlier process accepted, unless one is accepted already."""
-        if self.believed is None:
-            self.believed, self._accepted = believed, believed - self._monotonic()
+        if self.accepted_date is None:
+            self.accepted_date = accepted_date
+            self._accepted_minus_monotonic = accepted_date - self._monotonic()
 
     def now(self) -> datetime | None:
         """Return the last accepted date, advanced to now; None before the first."""
-        return None if self._accepted is None else datetime.fromtimestamp(self._accepted + self._monotonic(), UTC)
+        if self._accepted_minus_monotonic is None:
+            return None
+        return datetime.fromtimestamp(self._accepted_minus_monotonic + self._monotonic(), UTC)
 
     def read(self, date: datetime) -> datetime:
         """Take in the `Date` of an answer with a success status, and return the platform's time.
@@ -81,24 +84,27 @@ class PlatformTime:
             The date if it is accepted; else the last accepted date, advanced to now. Before the first accepted date:
             the earlier of the date and this machine's clock, because a series that begins too late would lose days.
         """
-        at = date.timestamp()
+        unix_seconds = date.timestamp()
         wall = self._wall()
-        self.offset = at - wall
-        reading = at - self._monotonic()
-        is_plausible = abs(at - wall) <= DAY_SECONDS or _are_near(reading, self._accepted)
+        self.offset = unix_seconds - wall
+        minus_monotonic = unix_seconds - self._monotonic()
+        is_plausible = abs(self.offset) <= DAY_SECONDS or _are_near(minus_monotonic, self._accepted_minus_monotonic)
         if not is_plausible:
-            self._count_agreeing(reading)
-        if is_plausible or self._agreeing >= ANSWERS_BELIEVED:
-            self.believed, self._accepted = at, reading
-            self._doubted, self._agreeing = None, 0
+            self._count_agreeing(minus_monotonic)
+        if is_plausible or self._agreeing_answers >= AGREEING_ANSWERS_NEEDED:
+            self.accepted_date = unix_seconds
+            self._accepted_minus_monotonic = minus_monotonic
+            self._doubted_minus_monotonic = None
+            self._agreeing_answers = 0
             return date
         return self.now() or min(date, datetime.fromtimestamp(wall, UTC))
 
-    def _count_agreeing(self, reading: float) -> None:
+    def _count_agreeing(self, minus_monotonic: float) -> None:
         """Count how many successive answers, with this one, have implausible dates that agree with each other."""
-        self._agreeing = self._agreeing + 1 if _are_near(reading, self._doubted) else 1
-        self._doubted = reading
+        agrees = _are_near(minus_monotonic, self._doubted_minus_monotonic)
+        self._agreeing_answers = self._agreeing_answers + 1 if agrees else 1
+        self._doubted_minus_monotonic = minus_monotonic
 
 
-def _are_near(reading: float, other: float | None) -> bool:
-    return other is not None and abs(reading - other) <= DAY_SECONDS
+def _are_near(seconds: float, other_seconds: float | None) -> bool:
+    return other_seconds is not None and abs(seconds - other_seconds) <= DAY_SECONDS

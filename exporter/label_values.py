@@ -33,11 +33,12 @@ def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Fa
     Returns:
         The families, and for each that had more series: its name → the number of series that are left out.
     """
-    within, left_out = list[Family](), dict[str, int]()
+    limited: list[Family] = []
+    left_out: dict[str, int] = {}
     for info, samples in families:
         kept = samples
         if info.own and len(samples) > limit:
             left_out[info.name] = len(samples) - limit
             kept = tuple(sorted(samples)[:limit])
-        within.append(Family(info, kept))
-    return tuple(within), left_out
+        limited.append(Family(info, kept))
+    return tuple(limited), left_out

@@ -7,7 +7,7 @@ from typing import Any
 # The text that replaces a secret.
 MASK = "***"
 # Secrets with fewer characters are not masked in answers, because they may be equal to a word of an answer.
-SHORTEST = 12
+SHORTEST_MASKED = 12
 # An '@' after one of these characters: parsers of addresses disagree on whether the password ends there.
 _AMBIGUOUS = re.compile(r"[/?#@].*@", re.DOTALL)
 # A word of a name such as `likeThis`, `LikeThis` or `like_this`.
@@ -20,22 +20,26 @@ _SECRET_PART = re.compile(
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
     """Replace each secret in a text; the longest first, because a shorter secret may be a part of a longer one."""
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, MASK)
+    for secret in sorted(secrets, key=len, reverse=True):
+        # An empty text would be replaced between all characters.
+        if secret:
+            text = text.replace(secret, MASK)
     return text
 
 
 def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
     """Replace each secret of at least 12 characters in the body of an answer."""
     for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= SHORTEST:
+        if len(secret) >= SHORTEST_MASKED:
+            # A secret that is not valid Unicode is no error: no body contains it.
             body = body.replace(secret.encode("utf-8", "surrogatepass"), MASK.encode())
     return body
 
 
 def has_ambiguous_password(address: str) -> bool:
     """Return whether a parser may take a part of the password in an address for its host, port or path, and show it."""
-    return _AMBIGUOUS.search(address.partition("://")[2] or address) is not None
+    _, _, without_scheme = address.partition("://")
+    return _AMBIGUOUS.search(without_scheme or address) is not None
 
 
 def is_secret_name(name: str) -> bool:
@@ -47,7 +51,7 @@ def is_secret_name(name: str) -> bool:
 def mask_secrets(
     data: object, is_secret: Callable[[str], bool] = is_secret_name, clean: Callable[[str], str] = str
 ) -> None:
-    """Mask, in place, every text in a field with a secret's name, at any depth; numbers are kept.
+    """Mask, in place, every text in a field with a secret's name, at any depth; numbers and empty texts are kept.
 
     Args:
         data: any JSON.
@@ -59,9 +63,9 @@ def mask_secrets(
     while pending:
         holder, is_within_secret = pending.pop()
         items = holder.items() if isinstance(holder, dict) else enumerate(holder)
-        for place, item in items:
-            is_hidden = is_within_secret or (isinstance(place, str) and is_secret(place))
+        for key_or_index, item in items:
+            is_hidden = is_within_secret or (isinstance(key_or_index, str) and is_secret(key_or_index))
             if isinstance(item, str):
-                holder[place] = MASK if is_hidden and item else clean(item)
+                holder[key_or_index] = MASK if is_hidden and item else clean(item)
             elif isinstance(item, dict | list):
                 pending.append((item, is_hidden))

@@ -7,7 +7,7 @@ show the days before; a day that has ended is a closed day.
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date
+from datetime import date
 from itertools import chain
 from typing import Any
 
@@ -26,6 +26,7 @@ from exporter.platform.operation import Answer, Caller, Request
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target
 
+# The collectors with charts of days, except those of configured endpoints.
 BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
 # Charts of statistics show this many days by default. It is unknown whether they can show more.
 WINDOW_DAYS = 30
@@ -81,7 +82,7 @@ class AccountCharts:
     @property
     def today(self) -> int:
         """The ordinal of the platform's UTC day."""
-        return self.client.utc_now().astimezone(UTC).toordinal()
+        return self.client.utc_now().toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
         """Fill the registry with the targets of the account: poll the collectors that discover targets."""
@@ -118,18 +119,19 @@ class AccountCharts:
         """Return the series of one target with the counts that its live counters do not contain."""
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
-        begun = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
-        days = range(days.start, min(days.stop, max(begun.values())))
+        first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
+        # From the latest of these days on, all live counters count.
+        days = range(days.start, min(days.stop, max(first_live_days.values())))
         shown = await self._shown(collector, target, days)
-        # The labels are those of the live series.
+        # The labels are those of the live series. They depend on the target only, so the payload is None.
         named = target if row is None else replace(target, name=row.name)
-        own = tuple(label_value(label.value(named, None)) for label in collector.labels)
+        target_labels = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past = []
-        for (info, labels), counts in shown.items():
-            series = live[info.name].series.get(labels) if info.name in live else None
-            kept = {day: _uncounted(series, day, count) for day, count in counts.items() if day < begun[info]}
+        for (info, own_labels), counts in shown.items():
+            series = live[info.name].series.get(own_labels) if info.name in live else None
+            kept = {day: _uncounted(series, day, count) for day, count in counts.items() if day < first_live_days[info]}
             if kept:
-                past.append(PastSeries(info, own + labels, kept))
+                past.append(PastSeries(info, target_labels + own_labels, kept))
         return past
 
     def _first_day(self, live: CountedFamily | None) -> int:
@@ -142,6 +144,7 @@ class AccountCharts:
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
         """Return the counts that the platform shows of these days, if they are closed."""
+        # Only DNS statistics can be requested for certain days; a step of 0 would be an error.
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))
         shown: Shown = {}
         for begin in range(0, len(days), size):
@@ -149,10 +152,11 @@ class AccountCharts:
             polled = await self._poll(collector, target, window)
             if polled.error is not None:
                 raise polled.error
-            for counter in polled.outcomes[0].counts:
-                for labels, source in counter.sources:
+            outcome_of_target, *_ = polled.outcomes
+            for counter in outcome_of_target.counts:
+                for own_labels, source in counter.sources:
                     closed = self._closed_days(collector, source, window)
-                    shown.setdefault((counter.info, labels), {}).update(closed)
+                    shown.setdefault((counter.info, own_labels), {}).update(closed)
         return shown
 
     def _closed_days(self, collector: TargetCollector[Any], source: Source, window: range) -> dict[int, float]:
@@ -188,4 +192,5 @@ class AccountCharts:
 def _uncounted(series: Series | None, day: int, count: float) -> float:
     """Return the part of a day's count that the live counter does not contain: the day's baseline, if it has one."""
     baseline = series.baseline(day) if isinstance(series, DaySeries) else None
+    # After a correction, the count may be less than the baseline.
     return count if baseline is None else min(count, baseline)

@@ -68,34 +68,35 @@ def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], s
     Raises:
         OSError: the file cannot be written.
     """
-    written = 0
-    fresh = output.with_name(output.name + ".part")
+    sample_count = 0
+    unfinished = output.with_name(output.name + ".part")
     by_family = groupby(sorted(past, key=lambda one: one.info.name), key=lambda one: one.info)
     try:
-        with fresh.open("w", encoding="utf-8", newline="\n") as file:
-            for info, family in by_family:
-                written += _write_family(file, info, family, labels, step)
+        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+            for info, several in by_family:
+                sample_count += _write_family(file, info, several, labels, step)
             file.write("# EOF\n")
             file.flush()
             os.fsync(file.fileno())
-        fresh.rename(output)
+        unfinished.rename(output)
     finally:
-        fresh.unlink(missing_ok=True)
-    return written
+        unfinished.unlink(missing_ok=True)
+    return sample_count
 
 
 def _write_family(
-    file: TextIO, info: FamilyInfo, family: Iterable[PastSeries], labels: Mapping[str, str], step: int
+    file: TextIO, info: FamilyInfo, several: Iterable[PastSeries], labels: Mapping[str, str], step: int
 ) -> int:
     """Write the series of a family below its header, and return the number of samples."""
-    written = 0
+    sample_count = 0
+    # OpenMetrics requires that a counter's family is named without the suffix of its samples.
     name = info.name.removesuffix("_total")
     file.write(f"# HELP {name} {_escaped(info.help)}\n# TYPE {name} counter\n")
-    for series in family:
+    for series in several:
         lines = list(_lines(series, labels, step))
         file.writelines(lines)
-        written += len(lines)
-    return written
+        sample_count += len(lines)
+    return sample_count
 
 
 def _lines(series: PastSeries, labels: Mapping[str, str], step: int) -> Iterator[str]:
@@ -108,8 +109,8 @@ def _lines(series: PastSeries, labels: Mapping[str, str], step: int) -> Iterator
 def _named(series: PastSeries, labels: Mapping[str, str]) -> str:
     """Return the name of a series with its labels, the additional ones first."""
     pairs = (*labels.items(), *zip(series.info.labels, series.values, strict=True))
-    written = ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs)
-    return f"{series.info.name}{{{written}}}"
+    label_pairs = ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs)
+    return f"{series.info.name}{{{label_pairs}}}"
 
 
 def _escaped(text: str) -> str:

@@ -303,9 +303,9 @@ class Ledger:
         if not rows and not self.fault:
             return
         times = {
-            account_key(PLATFORM_TIME, account): StateRow("", time.believed, b"")
+            account_key(PLATFORM_TIME, account): StateRow("", time.accepted_date, b"")
             for account, time in self._platform_times.items()
-            if time.believed is not None
+            if time.accepted_date is not None
         }
         await self._storage.commit({**rows, **times})
         for key, row in rows.items():

@@ -19,28 +19,29 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression; raises PatternError if the text is none."""
+    """A regular expression; raises PatternError if the text is not a valid one."""
 
     pattern: str
-    _part: SchemaValidator = field(init=False, repr=False, compare=False)
-    _whole: SchemaValidator = field(init=False, repr=False, compare=False)
+    _part_validator: SchemaValidator = field(init=False, repr=False, compare=False)
+    _whole_validator: SchemaValidator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_part", _compiled(self.pattern))
-        object.__setattr__(self, "_whole", _compiled(rf"\A(?:{self.pattern})\z"))
+        object.__setattr__(self, "_part_validator", _compiled(self.pattern))
+        object.__setattr__(self, "_whole_validator", _compiled(rf"\A(?:{self.pattern})\z"))
 
     def search(self, text: str) -> bool:
-        """Return whether it matches any part of the text."""
-        return self._part.isinstance_python(_without_surrogates(text))
+        """Return whether the pattern matches any part of the text."""
+        return self._part_validator.isinstance_python(_without_surrogates(text))
 
     def fullmatch(self, text: str) -> bool:
-        """Return whether it matches the whole text."""
-        return self._whole.isinstance_python(_without_surrogates(text))
+        """Return whether the pattern matches the whole text."""
+        return self._whole_validator.isinstance_python(_without_surrogates(text))
 
 
 def _compiled(pattern: str) -> SchemaValidator:
     """Return a validator that accepts a text if the pattern matches any part of it."""
     try:
+        # The engine accepts a lone surrogate, but matches no text with it.
         pattern.encode()
         return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except UnicodeEncodeError:
@@ -50,14 +51,14 @@ def _compiled(pattern: str) -> SchemaValidator:
 
 
 def _reason(report: str) -> str:
-    """Return the sentence of the engine's report, and the place in a pattern of one line."""
+    """Return the sentence of the engine's report, and for a pattern of one line the place of the fault."""
     lines = report.splitlines()
     marks = lines[-2] if len(lines) > 1 else ""
-    said = lines[-1].strip().removeprefix("SchemaError: ").removeprefix("error: ").rstrip(".")
-    # The report indents the pattern, and marks the place below it.
+    sentence = lines[-1].strip().removeprefix("SchemaError: ").removeprefix("error: ").rstrip(".")
+    # The report indents the pattern, and marks the place below it; the first character has the number 1.
     place = f" at character {marks.index('^') - _INDENT + 1}" if "^" in marks else ""
-    first_words, _, _ = said.partition(",")
-    return said[:1].lower() + said[1:] + place + _INSTEAD.get(first_words, "")
+    first_words, _, _ = sentence.partition(",")
+    return sentence[:1].lower() + sentence[1:] + place + _INSTEAD.get(first_words, "")
 
 
 def _without_surrogates(text: str) -> str:

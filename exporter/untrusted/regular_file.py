@@ -48,6 +48,7 @@ def _reason(error: OSError | ValueError) -> str:
         case UnreadableError():
             return error.reason
         case ValueError():
+            # The name contains a NUL or a lone surrogate.
             return "cannot be read: no file can have this name"
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"

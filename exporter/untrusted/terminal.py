@@ -13,5 +13,6 @@ def escape(text: str, *, keep: str = "") -> str:
 
 
 def _escaped(char: str) -> str:
-    code = char.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{code[place : place + 4]}" for place in range(0, len(code), 4))
+    """Return a JSON escape for each 16 bits of a character in UTF-16: one, or two for a surrogate pair."""
+    digits = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{digits[start : start + 4]}" for start in range(0, len(digits), 4))
