@@ -42,12 +42,9 @@ SYSTEM = Clocks()
 class PlatformTime:
     """The time of an account's platform, from the `Date` headers of its answers.
 
-    A date is accepted if it is within a day of this machine's clock, or of the last accepted date, advanced to now. Any
-    other date is accepted when three successive answers agree on it. So one wrong date, years ahead, does not start a
-    new month or remove days from the counters.
-
-    Args:
-        clocks: this machine's clocks; the monotonic one advances the last accepted date.
+    A date is accepted if it is within a day of this machine's clock, or of the last accepted date, advanced to now by
+    the monotonic clock. Any other date is accepted when three successive answers agree on it. So one wrong date, years
+    ahead, does not start a new month or remove days from the counters.
 
     Attributes:
         accepted_date: the last accepted date, in unix seconds; None before the first.

@@ -33,8 +33,7 @@ def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Fa
     Returns:
         The families, and for each that had more series: its name → the number of series that are left out.
     """
-    limited: list[Family] = []
-    left_out: dict[str, int] = {}
+    limited, left_out = list[Family](), dict[str, int]()
     for info, samples in families:
         kept = samples
         if info.own and len(samples) > limit:

@@ -20,10 +20,9 @@ _SECRET_PART = re.compile(
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
     """Replace each secret in a text; the longest first, because a shorter secret may be a part of a longer one."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        # An empty text would be replaced between all characters.
-        if secret:
-            text = text.replace(secret, MASK)
+    # An empty secret would be found between all characters.
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, MASK)
     return text
 
 

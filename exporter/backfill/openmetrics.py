@@ -56,11 +56,7 @@ def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]
 def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: int) -> int:
     """Write series to a new file, which gets its name when it is complete.
 
-    Args:
-        output: the file.
-        past: the series.
-        labels: labels that are added to every series.
-        step: milliseconds between two samples.
+    The labels are added to those of every series; `step` is the number of milliseconds between two samples.
 
     Returns:
         The number of samples.

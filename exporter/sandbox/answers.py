@@ -7,8 +7,8 @@ from typing import Any
 from starlette.responses import Response
 
 # The titles of errors, by RFC 9110. Those of Python's `http` module differ between its versions.
-_PHRASES = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 415: "Unsupported Media Type",
-            422: "Unprocessable Content"}  # fmt: skip
+_TITLES = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 415: "Unsupported Media Type",
+           422: "Unprocessable Content"}  # fmt: skip
 
 
 def payload(content: Any, status: int = 200, media_type: str = "application/json") -> Response:  # noqa: ANN401 - any JSON
@@ -17,13 +17,13 @@ def payload(content: Any, status: int = 200, media_type: str = "application/json
 
 
 def enveloped(data: Any, *, default_error: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
-    """Return a good response in the envelope `{data, error}`; the error is null, or an object with default values."""
+    """Return a good answer as `{data, error}`; the error is null, or default values, with or without a status."""
     error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if with_status else {})
     return payload({"data": data, "error": error if default_error else None})
 
 
 def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:
-    """Return a failure in an envelope with a success status; `status_code` is the status in the envelope, if any."""
+    """Return a failure in an envelope; the HTTP status means success, `status_code` is the one in the envelope."""
     error: dict[str, Any] = {"success": False, "message": message, "errorKey": error_key}
     if status_code is not None:
         error["statusCode"] = status_code
@@ -31,13 +31,13 @@ def refused(error_key: str, message: str, *, status_code: int | None = None, sta
 
 
 def problem(
-    status: int, detail: str, instance: str, fields: Sequence[tuple[str, str]] = (), trace: str = ""
+    status: int, detail: str, instance: str, fields: Sequence[tuple[str, str]] = (), trace_id: str = ""
 ) -> Response:
     """Return an error as problem details (RFC 9457); `fields` are the wrong fields: name and message of each."""
-    more: dict[str, Any] = {"type": f"https://errors.example/{status}"}
+    details: dict[str, Any] = {"type": f"https://errors.example/{status}"}
     if fields:
-        more = {"errors": [{"field": field, "message": message} for field, message in fields], "id": trace}
-    content = {"title": _PHRASES[status], "status": status, "detail": detail, "instance": instance, **more}
+        details = {"errors": [{"field": field, "message": message} for field, message in fields], "id": trace_id}
+    content = {"title": _TITLES[status], "status": status, "detail": detail, "instance": instance, **details}
     return payload(content, status, "application/problem+json")
 
 

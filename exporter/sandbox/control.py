@@ -18,15 +18,15 @@ from starlette.routing import Route
 from exporter.sandbox.answers import payload
 from exporter.sandbox.faults import KINDS, Fault, Faults
 from exporter.sandbox.keys import DatabaseTokens
-from exporter.sandbox.protection import CONFIGURATIONS
+from exporter.sandbox.protection import CONFIG_ID_OFFSET
 from exporter.sandbox.request_errors import RequestError, json_object, reasons
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
 from exporter.sandbox.world_clock import WorldClock
 
-# The number of resources of each kind that are listed.
-_SHOWN: Final = 1_000
+# At most this many resources of each kind are listed.
+_MOST_SHOWN: Final = 1_000
 # The largest number in the parameters of an event. Larger ones could make the world's sums overflow.
 _LARGEST_NUMBER: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
@@ -75,15 +75,15 @@ def _summary(world: World) -> dict[str, Any]:
         "shield_zones": _listed(world.shield.zones),
         "rate_limits": [
             {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
-            for limit_id, limit in islice(world.rate_limits.limits.items(), _SHOWN)
+            for limit_id, limit in islice(world.rate_limits.limits.items(), _MOST_SHOWN)
         ],
         "access_lists": [
-            {"id": n, "configuration_id": CONFIGURATIONS + n, "shield_zone_id": one.shield_zone_id, "name": one.name}
-            for n, one in islice(world.access_lists.lists.items(), _SHOWN)
+            {"id": n, "configuration_id": n + CONFIG_ID_OFFSET, "shield_zone_id": one.shield_zone_id, "name": one.name}
+            for n, one in islice(world.access_lists.lists.items(), _MOST_SHOWN)
         ],
         "waf_custom_rules": [
             {"id": rule_id, "shield_zone_id": rule["shieldZoneId"], "name": rule["ruleName"]}
-            for rule_id, rule in islice(world.custom_rules.items(), _SHOWN)
+            for rule_id, rule in islice(world.custom_rules.items(), _MOST_SHOWN)
         ],
         "images": [
             {"registry_id": registry_id, "namespace": namespace, "name": name, "tags": tags}
@@ -98,7 +98,7 @@ def _summary(world: World) -> dict[str, Any]:
 
 def _listed(ids: ResourceIds) -> dict[str, Any]:
     """Return the number of resources, and the first thousand of them."""
-    first = [{"id": resource_id, "name": ids.name(resource_id)} for resource_id in ids.slice(0, _SHOWN)]
+    first = [{"id": resource_id, "name": ids.name(resource_id)} for resource_id in ids.slice(0, _MOST_SHOWN)]
     return {"total": len(ids), "first": first}
 
 

@@ -23,8 +23,8 @@ _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 async def _on_pipeline(request: Request) -> Response:
     """Answer a request for a pipeline, or for a cursor, which executes one batch."""
     world: World = request.app.state.world
-    kind = world.tokens.valid.get(bearer_token(request))
-    if kind is None:
+    token_kind = world.tokens.valid.get(bearer_token(request))
+    if token_kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
     # The host name is that of a database, such as `orders.lite.example.net`; any other host means the first database.
     named = _HOST.fullmatch(request.headers.get("host", ""))
@@ -35,10 +35,11 @@ async def _on_pipeline(request: Request) -> Response:
         content = await json_object(request)
         if request.url.path.endswith("/cursor"):
             batch = {"type": "batch", "batch": content.get("batch")}
-            return _cursor(database.answer(content.get("baton"), [batch], kind))
-        return payload(database.answer(content.get("baton"), content.get("requests"), kind))
+            return _cursor(database.answer(content.get("baton"), [batch], token_kind))
+        return payload(database.answer(content.get("baton"), content.get("requests"), token_kind))
     except ForbiddenError:
         return payload({"error": "Authorization forbidden: the access token is read only"}, 403)
+    # Conditions of steps can be nested deeper than Python's stack.
     except (RequestError, hrana.ProtocolError, RecursionError) as error:
         return PlainTextResponse(str(error), 400)
 
@@ -56,17 +57,17 @@ def _cursor(answer: dict[str, Any]) -> Response:
 
 
 def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the results of a batch as the entries of a cursor; steps that were skipped have none."""
-    for place, (done, error) in enumerate(zip(result["step_results"], result["step_errors"], strict=True)):
+    """Yield the results of a batch as the entries of a cursor; steps that were skipped have none."""
+    for step, (step_result, error) in enumerate(zip(result["step_results"], result["step_errors"], strict=True)):
         if error is not None:
-            yield {"type": "step_error", "step": place, "error": error}
-        elif done is not None:
-            yield {"type": "step_begin", "step": place, "cols": done["cols"]}
-            yield from ({"type": "row", "row": row} for row in done["rows"])
-            inserted = done["last_insert_rowid"]
+            yield {"type": "step_error", "step": step, "error": error}
+        elif step_result is not None:
+            yield {"type": "step_begin", "step": step, "cols": step_result["cols"]}
+            yield from ({"type": "row", "row": row} for row in step_result["rows"])
+            inserted = step_result["last_insert_rowid"]
             yield {
                 "type": "step_end",
-                "affected_row_count": done["affected_row_count"],
+                "affected_row_count": step_result["affected_row_count"],
                 # The cursor protocol has a number here, the pipeline a string.
                 "last_insert_rowid": None if inserted is None else int(inserted),
             }

@@ -33,10 +33,10 @@ class _File:
         self.path = str(Path(self._folder.name) / "database.sqlite3")
         # This creates the file: `connect` opens only an existing one.
         sqlite3.connect(self.path).close()
-        self._keeper = connect(self.path, read_only=False)
-        self._keeper.execute("PRAGMA journal_mode=WAL")
-        self._keeper.execute("PRAGMA synchronous=OFF")
-        self._orders = Orders(noise, self._keeper)
+        self._connection = connect(self.path, read_only=False)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=OFF")
+        self._orders = Orders(noise, self._connection)
 
     def refresh(self, now: float) -> None:
         """Update the sample table; no-op if a client has locked or changed it."""
@@ -45,7 +45,7 @@ class _File:
 
     def close(self) -> None:
         """Remove the file."""
-        self._keeper.close()
+        self._connection.close()
         self._folder.cleanup()
 
 
@@ -55,7 +55,7 @@ class Database:
     def __init__(self, noise: Noise, clock: WorldClock) -> None:
         self._noise = noise
         self._clock = clock
-        self._batons = 0
+        self._baton_count = 0
         self._parked: dict[str, _Parked] = {}
         self._file: _File | None = None
 
@@ -108,7 +108,7 @@ class Database:
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
         """Keep a stream for its next pipeline, and return the baton that finds it."""
-        self._batons += 1
-        baton = self._noise.guid(self._batons)
+        self._baton_count += 1
+        baton = self._noise.guid(self._baton_count)
         self._parked[baton] = _Parked(stream, kind, self._clock.monotonic() + _BATON_SECONDS)
         return baton

@@ -27,7 +27,7 @@ _VARIETY: Final = 12
 class _Traffic:
     """The constant properties of a zone's traffic: queries of an average day, and how they vary within a day.
 
-    Shares, the amplitude and the time of the peak are from 0 to 1; record types are RR type codes.
+    Shares, the amplitude and the time of the peak are from 0 to 1. `record_types` is RR type code → share.
     """
 
     zone_id: int
@@ -36,14 +36,14 @@ class _Traffic:
     peak: float
     smart_share: float
     record_types: dict[str, float]
-    daily: Noise
+    day_noise: Noise
 
     def served(self, day: int, part: float) -> int:
         """Return the number of queries from the beginning of a day until a part (0 to 1) of the day has passed."""
         if part <= 0.0:
             return 0
-        week = 0.7 if day % 7 in _WEEKEND else 1.0
-        whole_day = int(self.volume * week * (0.85 + 0.3 * self.daily.fraction(day)))
+        weekend_factor = 0.7 if day % 7 in _WEEKEND else 1.0
+        whole_day = int(self.volume * weekend_factor * (0.85 + 0.3 * self.day_noise.fraction(day)))
         if part >= 1.0:
             return whole_day
         # The integral of 1 + a * cos(2 pi (x - peak)): it rises from 0 to 1, fastest at the peak.
@@ -58,7 +58,7 @@ class _Traffic:
     def by_record_type(self, queries: int) -> dict[str, int]:
         """Divide queries among the record types: RR type code → number; the numbers add up to the total."""
         parts = {code: int(queries * share) for code, share in self.record_types.items()}
-        parts["1"] += queries - sum(parts.values())
+        parts["1"] += queries - sum(parts.values())  # type A gets what rounding has left over
         return parts
 
 
@@ -88,14 +88,14 @@ class DnsZones:
     def add_queries(self, zone_id: int, queries: int, day: date | None = None) -> None:
         """Add queries to a day of a zone, by default today; a negative number removes queries."""
         number = day_number(self._clock.now()) if day is None else number_of(day)
-        self._added[self.zones.existing(zone_id)][number] += queries
+        self._added[self.zones.require(zone_id)][number] += queries
 
     def true_queries(self, zone_id: int, day: date) -> int:
         """Return the number of a zone's queries of a day so far, which tests compare with the exporter's."""
         return self._counted(self._traffic(zone_id), number_of(day), self._clock.now())
 
     def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
-        """Return a zone's statistics between two times (unix seconds), by default those of the last 30 days."""
+        """Return a zone's statistics between two times (unix seconds); without one of them, of the last 30 days."""
         traffic, now = self._traffic(zone_id), self._clock.now()
         start, end = date_from, date_to
         if start is None or end is None:
@@ -139,7 +139,7 @@ class DnsZones:
             peak=noise.between(0.45, 0.75, _PEAK, zone_id),
             smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if has_smart else 0.0,
             record_types=seed("dns", "record_types")[zone_id % 3],
-            daily=noise.narrowed(_DAILY, zone_id),
+            day_noise=noise.narrowed(_DAILY, zone_id),
         )
 
     def _counted(self, traffic: _Traffic, day: int, moment: float) -> int:

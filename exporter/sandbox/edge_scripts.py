@@ -97,7 +97,7 @@ class Scripts:
             **row,
             "Id": script_id,
             "Name": name,
-            "DefaultHostname": row["DefaultHostname"] and f"{name}.scripts.example",
+            "DefaultHostname": row["DefaultHostname"] and f"{name}.scripts.example",  # some scripts have none
             "SystemHostname": f"{name}-{script_id}.system.example",
             "DeploymentKey": f"{DEPLOYMENT_KEY_PREFIX}{script_id}",
             "MonthlyCost": month.cost,
@@ -108,9 +108,9 @@ class Scripts:
     def _row(self, script_id: int) -> dict[str, Any]:
         """Return the recorded and changed fields of a script; one recorded script has few fields, one is deleted."""
         rows = recorded("edge_script")
-        opening = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
-        modified = {"LastModified": iso_of(script_id, opening)}
-        return {**rows[self.scripts.place(script_id) % len(rows)], **modified, **self._changed.get(script_id, {})}
+        recorded_fields = rows[self.scripts.place(script_id) % len(rows)]
+        modified = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
+        return {**recorded_fields, "LastModified": iso_of(script_id, modified), **self._changed.get(script_id, {})}
 
     def _change(self, script_id: int, **fields: object) -> None:
         self._changed[script_id] |= {**fields, "LastModified": iso_of(script_id, self._clock.now())}
@@ -120,8 +120,8 @@ class Scripts:
         now = self._clock.now()
         passed = now - month_start(now)
         # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.
-        busy = passed + 0.5 * DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / DAY))
-        a_second = 0.0 if self._row(script_id)["Deleted"] else self._noise.between(5, 80, _RATE, script_id)
-        requests = int(a_second * busy)
+        weighted_seconds = passed + 0.5 * DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / DAY))
+        requests_a_second = 0.0 if self._row(script_id)["Deleted"] else self._noise.between(5, 80, _RATE, script_id)
+        requests = int(requests_a_second * weighted_seconds)
         cpu_ms = round(requests * self._noise.between(1.5, 12, _CPU, script_id), 3)
         return Month(round(requests * _DOLLARS_A_REQUEST + cpu_ms * _DOLLARS_A_CPU_MS, 8), requests, cpu_ms)

@@ -57,16 +57,16 @@ class Exchange:
         headers = [(name, value) for name, value in started[0]["headers"] if name.lower() != b"content-length"]
         return HttpAnswer(started[0]["status"], headers, bytes(body))
 
-    async def answer(self, answer: HttpAnswer, sent: bytes | None = None) -> None:
-        """Send an answer. With `sent`, only that part of its body is sent, so that the client waits for the rest."""
+    async def answer(self, answer: HttpAnswer, part: bytes | None = None) -> None:
+        """Send an answer. With `part`, only that part of its body is sent, so that the client waits for the rest."""
         length = (b"content-length", b"%d" % len(answer.body))
         headers = [*answer.headers, length]
         await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        body = answer.body if sent is None else sent
-        await self.send({"type": "http.response.body", "body": body, "more_body": sent is not None})
+        body = answer.body if part is None else part
+        await self.send({"type": "http.response.body", "body": body, "more_body": part is not None})
 
     async def disconnected(self) -> None:
-        """Wait until the client has disconnected."""
+        """Wait until the client has disconnected; before that, the server expects an answer."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
@@ -83,14 +83,10 @@ def _settable(name: str) -> str:
     return name
 
 
-def _usable_pattern(text: str) -> str:
-    """Return a regular expression; raise ValueError if it is not valid."""
-    Pattern(text)
-    return text
-
-
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 _Visible: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
+# `Pattern` raises ValueError if the text is not a regular expression.
+_PathPattern: TypeAlias = Annotated[str, AfterValidator(lambda text: Pattern(text).pattern)]
 _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_settable)]
 
 
@@ -100,12 +96,12 @@ class Fault(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     path: str | None = None
-    path_regex: Annotated[str, AfterValidator(_usable_pattern)] | None = None
+    path_regex: _PathPattern | None = None
     times: int | None = Field(default=None, ge=1)
     kind: str
 
     @model_validator(mode="after")
-    def _has_one_path(self) -> Self:
+    def _has_at_most_one_path(self) -> Self:
         if self.path is not None and self.path_regex is not None:
             raise ValueError("give path or path_regex, not both")
         return self
@@ -245,7 +241,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._scripted: dict[int, Scripted] = {}
-        self._next = 1
+        self._next_id = 1
 
     def add(self, given: Mapping[str, Any]) -> Scripted:
         """Add a fault from its fields; raises RequestError if they are not valid."""
@@ -256,8 +252,8 @@ class Faults:
             fault = model.model_validate(given)
         except ValidationError as error:
             raise RequestError(*reasons(error)) from error
-        added = self._scripted[self._next] = Scripted(self._next, fault)
-        self._next += 1
+        added = self._scripted[self._next_id] = Scripted(self._next_id, fault)
+        self._next_id += 1
         return added
 
     def all(self) -> list[Scripted]:
@@ -275,10 +271,10 @@ class Faults:
     def take_for(self, path: str) -> Fault | None:
         """Return the fault to apply to a request for a path, and count its use; None if no fault applies."""
         for scripted in self._scripted.values():
-            fault = scripted.fault
-            if scripted.hits != fault.times and fault.applies_to(path):
+            is_used_up = scripted.hits == scripted.fault.times
+            if not is_used_up and scripted.fault.applies_to(path):
                 scripted.hits += 1
-                return fault
+                return scripted.fault
         return None
 
 

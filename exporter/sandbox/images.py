@@ -6,7 +6,7 @@ from exporter.sandbox.seed import seed
 from exporter.sandbox.timestamps import date_of, day_number
 from exporter.sandbox.world_clock import WorldClock
 
-_NIGHTLY_BUILDS: Final = 14
+_NIGHTLY_TAGS_KEPT: Final = 14
 
 
 class Images:
@@ -14,20 +14,21 @@ class Images:
 
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock
-        named = {(one["registry_id"], one["namespace"], one["name"]): one for one in seed("images")}
-        self._tags = {image: list(one["tags"]) for image, one in named.items()}
-        self._nightly = {image for image, one in named.items() if one.get("nightly")}
+        row_by_image = {(row["registry_id"], row["namespace"], row["name"]): row for row in seed("images")}
+        # Image → its tags in order, as the keys of a dictionary: removing an unknown tag raises KeyError.
+        self._tags = {image: dict.fromkeys(row["tags"]) for image, row in row_by_image.items()}
+        self._images_with_builds = {image for image, row in row_by_image.items() if row.get("nightly")}
 
     def remove_tag(self, registry_id: str, namespace: str, name: str, tag: str) -> None:
-        """Remove a tag from an image."""
-        self._tags[registry_id, namespace, name].remove(tag)
+        """Remove a tag from an image; the tags of nightly builds cannot be removed."""
+        del self._tags[registry_id, namespace, name][tag]
 
     def tags(self, registry_id: str, namespace: str, name: str) -> list[str]:
         """Return the tags of an image; raises KeyError if there is no such image."""
         image = (registry_id, namespace, name)
         today = day_number(self._clock.now())
-        builds = range(today - _NIGHTLY_BUILDS + 1, today + 1) if image in self._nightly else ()
-        return [*self._tags[image], *(f"nightly-{date_of(day):%Y%m%d}" for day in builds)]
+        build_days = range(today - _NIGHTLY_TAGS_KEPT + 1, today + 1) if image in self._images_with_builds else ()
+        return [*self._tags[image], *(f"nightly-{date_of(day):%Y%m%d}" for day in build_days)]
 
     def all(self) -> list[tuple[str, str, str, list[str]]]:
         """Return every image: the registry's id, the namespace, the name, and the tags."""

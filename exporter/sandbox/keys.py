@@ -41,13 +41,13 @@ class DatabaseTokens:
     """The database tokens of the account, each for all of its databases; `valid` is token → what it allows."""
 
     def __init__(self) -> None:
-        self._pairs = 1
+        self._pair_count = 1
         self.valid = dict(_FIRST_PAIR)
 
     def generate(self) -> dict[TokenKind, str]:
         """Create a token of each kind; earlier tokens stay valid."""
-        self._pairs += 1
-        pair = {kind: f"{token}-{self._pairs}" for token, kind in _FIRST_PAIR.items()}
+        self._pair_count += 1
+        pair = {kind: f"{token}-{self._pair_count}" for token, kind in _FIRST_PAIR.items()}
         self.valid |= {token: kind for kind, token in pair.items()}
         return pair
 

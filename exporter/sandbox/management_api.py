@@ -11,16 +11,16 @@ from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, problem, refused, script_error
 from exporter.sandbox.keys import STATISTICS_ROLES
-from exporter.sandbox.protection import CONFIGURATIONS, api_guardian, bot_detection
+from exporter.sandbox.protection import CONFIG_ID_OFFSET, api_guardian, bot_detection
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.resource_ids import find
 from exporter.sandbox.route import PlatformRoute, Refusal, TheWorld, operation
 from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
 
-_BASIC: Final = 0
+_BASIC_PLAN: Final = 0
 _SMALLEST_PAGE: Final = 5  # smaller pages that are requested have this size
-_ZONE: Final = "/shield/shield-zone/{shieldZoneId}"
+_ZONE_PATH: Final = "/shield/shield-zone/{shieldZoneId}"
 
 _dns: Final = partial(operation, errors="script", unauthorised="core")
 _script: Final = partial(operation, bearer=False, errors="script", unauthorised="empty")
@@ -41,14 +41,14 @@ def _unix(moment: datetime | None) -> float | None:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _dns_zone_id(world: World, zone_id: int) -> int:
+def _require_dns_zone(world: World, zone_id: int) -> int:
     """Return the id; raises Refusal if there is no such DNS zone."""
     if zone_id not in world.dns.zones:
         raise Refusal(script_error(404, "dnsZone.not_found", "DnsZone", "The requested DNS zone was not found."))
     return zone_id
 
 
-def _script_id(world: World, script_id: int) -> int:
+def _require_script(world: World, script_id: int) -> int:
     """Return the id; raises Refusal if there is no such script."""
     if script_id not in world.scripts.scripts:
         raise Refusal(script_error(404, "script.not_found", "Id", "There is no script with this id."))
@@ -60,7 +60,7 @@ def _has_default_error(resource_id: int) -> bool:
     return resource_id % 2 == 1
 
 
-def _shield_zone_id(world: World, zone_id: int, *, status_code: int | None = None) -> int:
+def _require_shield_zone(world: World, zone_id: int, *, status_code: int | None = None) -> int:
     """Return the id; raises Refusal if there is no such shield zone. `status_code` is the one in the envelope."""
     if zone_id not in world.shield.zones:
         error_key = "not_found_or_unauthorised_access.shieldzone"
@@ -79,13 +79,13 @@ async def dns_statistics(
     begin, end = _unix(date_from), _unix(date_to)
     if begin is not None and end is not None and begin > end:
         raise RequestError("dateFrom is later than dateTo")
-    return payload(world.dns.statistics(_dns_zone_id(world, zone_id), begin, end))
+    return payload(world.dns.statistics(_require_dns_zone(world, zone_id), begin, end))
 
 
 @_dns("GET /dnszone/{zoneId}/records/scan", bearer=False)
 async def dns_record_scan(world: TheWorld, zone_id: Annotated[int, Path(alias="zoneId")]) -> Response:
     """Return the latest record scan of a DNS zone."""
-    scan = world.scans.answer(_dns_zone_id(world, zone_id))
+    scan = world.scans.answer(_require_dns_zone(world, zone_id))
     if scan is None:
         return script_error(404, "dnsZone.recordScan.not_found", "DnsZone", "The DNS zone was never scanned.")
     return payload(scan)
@@ -109,12 +109,12 @@ async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
 @operation("GET /shield/metrics/rate-limits/{shieldZoneId}")
 async def shield_zone_rate_limits(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the breaches of every rate limit of a shield zone."""
-    _shield_zone_id(world, zone_id, status_code=404)
+    _require_shield_zone(world, zone_id, status_code=404)
     limits = [one.limit_id for one in world.rate_limits.limits.values() if one.shield_zone_id == zone_id]
     return enveloped([{"ratelimitId": limit_id, **world.rate_limits.metrics(limit_id)} for limit_id in limits])
 
 
-@_protection(f"PUT {_ZONE}/bot-categorization/categories/{{category}}")
+@_protection(f"PUT {_ZONE_PATH}/bot-categorization/categories/{{category}}")
 async def shield_set_bot_action(
     world: TheWorld,
     category: Annotated[int, Path(ge=0, le=7)],
@@ -122,12 +122,12 @@ async def shield_set_bot_action(
     action: Annotated[int, _field(ge=0, le=2)],
 ) -> Response:
     """Set the action for a bot category."""
-    if world.shield.plan(_shield_zone_id(world, zone_id, status_code=404)) == _BASIC:
+    if world.shield.plan(_require_shield_zone(world, zone_id, status_code=404)) == _BASIC_PLAN:
         return refused("invalid_plan_type.bot_categorization", "The plan has no bot categorization.", status_code=403)
-    return enveloped({"category": category, "action": action}, with_status=True)
+    return enveloped({"category": category, "action": action})
 
 
-@_protection(f"PATCH {_ZONE}/access-lists/configurations/{{id}}")
+@_protection(f"PATCH {_ZONE_PATH}/access-lists/configurations/{{id}}")
 async def shield_switch_access_list(
     world: TheWorld,
     configuration_id: _Id,
@@ -136,35 +136,35 @@ async def shield_switch_access_list(
     request: Request,
 ) -> Response:
     """Switch an access list on or off."""
-    switched = world.access_lists.find(_shield_zone_id(world, zone_id), configuration_id - CONFIGURATIONS)
+    switched = world.access_lists.find(_require_shield_zone(world, zone_id), configuration_id - CONFIG_ID_OFFSET)
     if switched is None:
         return problem(404, "The access list configuration was not found.", request.url.path)
     switched.is_enabled = is_enabled
     return enveloped({"isEnabled": is_enabled})
 
 
-@_protection(f"GET {_ZONE}/access-lists/{{id}}")
+@_protection(f"GET {_ZONE_PATH}/access-lists/{{id}}")
 async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZoneId, request: Request) -> Response:
     """Return a custom access list."""
-    listed = world.access_lists.find(_shield_zone_id(world, zone_id), list_id)
+    listed = world.access_lists.find(_require_shield_zone(world, zone_id), list_id)
     if listed is None:
         return problem(404, "The access list was not found.", request.url.path)
     return enveloped(world.access_lists.answer(listed), default_error=_has_default_error(list_id))
 
 
-@_protection(f"GET {_ZONE}/api-guardian")
+@_protection(f"GET {_ZONE_PATH}/api-guardian")
 async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the API guardian of a shield zone."""
-    if world.shield.plan(_shield_zone_id(world, zone_id)) in (None, _BASIC):
+    if world.shield.plan(_require_shield_zone(world, zone_id)) in (None, _BASIC_PLAN):
         error_key = "api_guardian.get_api_guardian.no_configuration"
         return refused(error_key, "The shield zone has no API guardian configuration.", status=200)
     return enveloped(api_guardian(zone_id, world.opening), default_error=_has_default_error(zone_id))
 
 
-@_protection(f"GET {_ZONE}/bot-detection")
+@_protection(f"GET {_ZONE_PATH}/bot-detection")
 async def shield_bot_detection(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the bot detection of a shield zone."""
-    if world.shield.plan(_shield_zone_id(world, zone_id)) == _BASIC:
+    if world.shield.plan(_require_shield_zone(world, zone_id)) == _BASIC_PLAN:
         return refused("invalid_plan_type.bot_detection", "The plan has no bot detection.")
     return enveloped(bot_detection(zone_id), default_error=_has_default_error(zone_id))
 
@@ -202,7 +202,7 @@ async def script_list(world: TheWorld, page: int = 1, size: _Size = 1_000) -> Re
 @_script("GET /compute/script/{id}")
 async def script_get(world: TheWorld, script_id: _Id) -> Response:
     """Return an edge script."""
-    return payload(world.scripts.answer(_script_id(world, script_id)))
+    return payload(world.scripts.answer(_require_script(world, script_id)))
 
 
 @_script("POST /compute/script/{id}")
@@ -213,7 +213,7 @@ async def script_update(
     script_type: Annotated[int | None, _field(alias="ScriptType", ge=0, le=2)] = None,
 ) -> Response:
     """Update an edge script's settings."""
-    world.scripts.update(_script_id(world, script_id), name, script_type)
+    world.scripts.update(_require_script(world, script_id), name, script_type)
     return payload(world.scripts.answer(script_id))
 
 
@@ -225,7 +225,7 @@ async def script_add_secret(
     secret: Annotated[str, _field(alias="Secret", max_length=4_096)],  # noqa: ARG001 - checked, and not kept
 ) -> Response:
     """Add a named secret to an edge script."""
-    if world.scripts.has_secret(_script_id(world, script_id), name):
+    if world.scripts.has_secret(_require_script(world, script_id), name):
         return script_error(400, "secret.name.taken", "Name", "There is a secret of this name.")
     return payload(world.scripts.add_secret(script_id, name))
 
@@ -238,7 +238,7 @@ async def search(
     size: Annotated[int, Query(ge=0)] = 20,
 ) -> Response:
     """Return the resources whose names contain a term."""
-    return payload(find(world.searched, term, start, size))
+    return payload(find(world.searchable, term, start, size))
 
 
 @operation("POST /mc/registries/tags", bearer=False, errors="field problems", unauthorised="problem")

@@ -35,7 +35,7 @@ class Noise:
 
     def fraction(self, *parts: int) -> float:
         """Return a number that is at least 0 and less than 1."""
-        return (self.number(*parts) >> 11) / 9007199254740992.0
+        return (self.number(*parts) >> 11) / 2**53  # a float is exact up to 53 bits
 
     def between(self, low: float, high: float, *parts: int) -> float:
         """Return a number from low up to high."""

@@ -7,12 +7,12 @@ from typing import Final
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.timestamps import DAY, iso_naive
 
-_INTERVAL: Final = 300
-_KEPT: Final = 30 * DAY
+_INTERVAL_SECONDS: Final = 300
+_KEPT_SECONDS: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
-_FRESH: Final = 30.0
+_FRESH_SECONDS: Final = 30.0
 _SCHEMA: Final = """
 CREATE TABLE orders (
     id INTEGER PRIMARY KEY,
@@ -38,17 +38,20 @@ class Orders:
 
     def refresh(self, now: float) -> None:
         """Update the table to the world's time `now`; no-op within thirty seconds of the last update."""
-        if now - self._updated < _FRESH:
+        if now - self._updated < _FRESH_SECONDS:
             return
-        oldest = now - _KEPT
+        oldest = now - _KEPT_SECONDS
         since = max(self._updated, oldest)
         connection = self._connection
-        new = [self._order(number, now) for number in range(int(since // _INTERVAL) + 1, int(now // _INTERVAL) + 1)]
+        # The number of an order is the time when it is placed, divided by the interval.
+        first, last = int(since // _INTERVAL_SECONDS) + 1, int(now // _INTERVAL_SECONDS)
+        new = [self._order(number, now) for number in range(first, last + 1)]
         connection.execute("BEGIN IMMEDIATE")
         with connection:
+            # A client may have inserted an order with this number.
             connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?, ?, ?)", new)
             waiting = connection.execute("SELECT id FROM orders WHERE shipped IS NULL").fetchall()
-            shipped = [(self._shipped(number, now), number) for (number,) in waiting]
+            shipped = [(self._shipped_at(number, now), number) for (number,) in waiting]
             connection.executemany("UPDATE orders SET shipped = ? WHERE id = ?", shipped)
             connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(oldest),))
         self._updated = now
@@ -61,14 +64,14 @@ class Orders:
             noise.choice(_REGIONS, _FOR_REGION, number),
             f"customer-{noise.whole(1, 400, _FOR_CUSTOMER, number)}",
             round(total, 2),
-            iso_naive(number * _INTERVAL),
-            self._shipped(number, now),
+            iso_naive(number * _INTERVAL_SECONDS),
+            self._shipped_at(number, now),
         )
 
-    def _shipped(self, number: int, now: float) -> str | None:
+    def _shipped_at(self, number: int, now: float) -> str | None:
         """Return when an order was shipped; None if it is not shipped yet, or never."""
         noise = self._noise
         if not noise.chance(0.98, _FOR_SHIPPED, number):
             return None
-        moment = number * _INTERVAL + noise.between(1_800, 1.5 * DAY, _FOR_DELAY, number)
+        moment = number * _INTERVAL_SECONDS + noise.between(1_800, 1.5 * DAY, _FOR_DELAY, number)
         return iso_naive(moment) if moment <= now else None

@@ -10,7 +10,7 @@ from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive, is
 from exporter.sandbox.world_clock import WorldClock
 
 # The id of an access list's configuration is the list's own id plus this number.
-CONFIGURATIONS: Final = 100
+CONFIG_ID_OFFSET: Final = 100
 
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
@@ -20,7 +20,7 @@ _LIST_WITH_NULLS: Final = 9
 
 
 def custom_rule_ids(shield_zone_id: int) -> list[int]:
-    """Return the ids of a shield zone's custom WAF rules."""
+    """Return the ids of a shield zone's custom WAF rules; no other zone has the same ids."""
     return [7 * shield_zone_id + place for place in range(_RULES_OF_A_ZONE)]
 
 
@@ -55,15 +55,15 @@ def api_guardian(shield_zone_id: int, opening: float) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class AccessList:
-    """A custom access list, which can be enabled or disabled; if it `grows`, it gets an entry every day."""
+    """A custom access list, which can be enabled or disabled."""
 
     list_id: int
     shield_zone_id: int
     name: str
     is_enabled: bool
-    grows: bool
-    added: list[str] = field(default_factory=list)
-    modified: float | None = None
+    grows: bool  # it gets an entry every day, and loses these entries every 30 days
+    added: list[str] = field(default_factory=list)  # the entries of events
+    modified: float | None = None  # the time of the last of these events in unix seconds; None without one
 
 
 class AccessLists:
@@ -75,38 +75,38 @@ class AccessLists:
         self.lists: dict[int, AccessList] = {}
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "access_lists")):
-                list_id = 3 * zone + 2 + place
+                list_id = 3 * zone + 2 + place  # the first zone has 5 and 6, the second 8 and 9
                 enabled = noise.chance(0.7, _ENABLED, list_id)
                 self.lists[list_id] = AccessList(list_id, zone, name, enabled, grows=place == 0 and not healthy)
 
     def add_entry(self, access_list_id: int, entry: str) -> None:
         """Add an entry to a list."""
-        found = self.lists[access_list_id]
-        found.added.append(entry)
-        found.modified = self._clock.now()
+        changed = self.lists[access_list_id]
+        changed.added.append(entry)
+        changed.modified = self._clock.now()
 
     def find(self, shield_zone_id: int, list_id: int) -> AccessList | None:
         """Return a list of a shield zone; None if the zone has no list with this id."""
         found = self.lists.get(list_id)
         return found if found is not None and found.shield_zone_id == shield_zone_id else None
 
-    def answer(self, found: AccessList) -> dict[str, Any]:
+    def answer(self, access_list: AccessList) -> dict[str, Any]:
         """Return a list as the platform sends it."""
         today = day_number(self._clock.now())
-        size = self._noise.whole(8, 60, _SIZE, found.list_id) + (today % 30 if found.grows else 0)
-        drawn = (self._noise.number(_ENTRY, found.list_id, n) for n in range(size))
-        entries = [f"198.51.{number >> 8 & 255}.{number & 255}/32" for number in drawn] + found.added
-        modified = found.modified
+        size = self._noise.whole(8, 60, _SIZE, access_list.list_id) + (today % 30 if access_list.grows else 0)
+        drawn = (self._noise.number(_ENTRY, access_list.list_id, n) for n in range(size))
+        entries = [f"198.51.{number >> 8 & 255}.{number & 255}/32" for number in drawn] + access_list.added
+        modified = access_list.modified
         if modified is None:
-            modified = (today if found.grows else today - 30) * DAY
+            modified = (today if access_list.grows else today - 30) * DAY
         content = "\n".join(entries)
         nullable = {
-            "description": f"The {found.name.replace('-', ' ')} of shield zone {found.shield_zone_id}",
+            "description": f"The {access_list.name.replace('-', ' ')} of shield zone {access_list.shield_zone_id}",
             "content": content,
             "checksum": hashlib.sha256(content.encode()).hexdigest(),
             "entryCount": len(entries),
-            "lastModified": iso_of(found.list_id, modified),
+            "lastModified": iso_of(access_list.list_id, modified),
         }
-        if found.list_id == _LIST_WITH_NULLS:
+        if access_list.list_id == _LIST_WITH_NULLS:
             nullable |= dict.fromkeys(("description", "entryCount", "lastModified"))
-        return {"id": found.list_id, "name": found.name, **nullable}
+        return {"id": access_list.list_id, "name": access_list.name, **nullable}

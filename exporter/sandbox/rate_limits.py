@@ -12,8 +12,8 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 from exporter.sandbox.world_clock import WorldClock
 
 WINDOW_DAYS: Final = 28
-_SLOTS: Final = 4
-_SLOT: Final = DAY // _SLOTS
+_SLOTS_A_DAY: Final = 4
+_SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 # The length of the first burst, and of the shortest one, in seconds.
@@ -56,14 +56,14 @@ class BreachNumbers(NamedTuple):
 
 @dataclass(slots=True)
 class RateLimit:
-    """A rate limit of a shield zone; its answers may omit the days, or give one number a day, not counts by action."""
+    """A rate limit of a shield zone; `added` is number of a day → the breaches that events have added to it."""
 
     limit_id: int
     name: str
     shield_zone_id: int
-    quiet: bool = False
-    plain_days: bool = False
-    no_days: bool = False
+    is_quiet: bool = False  # only events cause breaches
+    has_plain_days: bool = False  # its answers give one number for a day, not counts by action
+    omits_days: bool = False  # its answers do not contain the days
     added: defaultdict[int, list[BreachNumbers]] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -78,11 +78,11 @@ class RateLimits:
         self.limits: dict[int, RateLimit] = {}
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "rate_limits")):
-                limit = RateLimit(2 * zone + 1 + place, name, zone)
+                limit = RateLimit(2 * zone + 1 + place, name, zone)  # the first zone has the ids 3 and 4
+                # The second rate limits of the second and the third zone are special.
+                limit.is_quiet = limit.omits_days = (zone, place) == (2, 1)
+                limit.has_plain_days = (zone, place) == (3, 1)
                 self.limits[limit.limit_id] = limit
-                # One rate limit has no breaches and no days, and one has days that are plain numbers.
-                limit.quiet = limit.no_days = zone == 2 and place == 1  # noqa: PLR2004 - the second zone's
-                limit.plain_days = zone == 3 and place == 1  # noqa: PLR2004 - the third zone's
 
     def add_breaches(
         self, rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
@@ -104,43 +104,43 @@ class RateLimits:
         # The platform omits days without a breach.
         shown = {day: breaches for day, breaches in counted.items() if breaches.total}
         days = {
-            f"{day:%d-%m-%Y}": breaches.total if limit.plain_days else breaches.answer()
+            f"{day:%d-%m-%Y}": breaches.total if limit.has_plain_days else breaches.answer()
             for day, breaches in shown.items()
         }
         return {
             "overview": BreachNumbers.summed(list(shown.values())).answer(),
-            "ratelimitOverviewPastTwentyEightDays": None if limit.no_days else days,
+            "ratelimitOverviewPastTwentyEightDays": None if limit.omits_days else days,
         }
 
     def _counted(self, limit: RateLimit, day: int, now: float) -> BreachNumbers:
         """Return the breaches of a rate limit on a day so far."""
         if now < day * DAY:
             return BreachNumbers()
-        breaches = 0 if limit.quiet else self._bursts(limit.limit_id, day, now)
+        breaches = 0 if limit.is_quiet else self._bursts(limit.limit_id, day, now)
         return BreachNumbers.summed([_mixed(limit, breaches), *limit.added.get(day, ())])
 
     def _bursts(self, limit_id: int, day: int, now: float) -> int:
         """Return the number of breaches in the bursts of a day so far."""
-        # A new world begins with a burst: one breach every two seconds for half an hour.
+        # A new world is in a burst, which began a minute ago: one breach every two seconds for the next half hour.
         begins = max(self._opening - 60, day * DAY)
         ends = min(self._opening + _OPENING_BURST, (day + 1) * DAY, now)
-        opening = max(0, int((ends - begins) / 2))
-        slots = range(day * _SLOTS, (day + 1) * _SLOTS)
-        return opening + sum(self._burst(limit_id, slot, now) for slot in slots)
+        opening_breaches = max(0, int((ends - begins) / 2))
+        slots = range(day * _SLOTS_A_DAY, (day + 1) * _SLOTS_A_DAY)
+        return opening_breaches + sum(self._burst(limit_id, slot, now) for slot in slots)
 
     def _burst(self, limit_id: int, slot: int, now: float) -> int:
         """Return the number of breaches so far in the burst of a quarter of a day; most quarters have none."""
         noise = self._noise
         if not noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0
-        begins = slot * _SLOT + noise.between(0, _SLOT * 0.8, _BEGINS, limit_id, slot)
+        begins = slot * _SLOT_SECONDS + noise.between(0, _SLOT_SECONDS * 0.8, _BEGINS, limit_id, slot)
         lasts = noise.between(self._shortest, 3600, _LASTS, limit_id, slot)
         size = 20 * (50 ** noise.fraction(_SIZE, limit_id, slot))  # from 20 to 1,000, mostly small
         return int(size * min(1.0, max(0.0, (now - begins) / lasts)))
 
 
 def _mixed(limit: RateLimit, breaches: int) -> BreachNumbers:
-    """Divide a number of breaches by action; with more breaches, the count of no action is lower."""
+    """Divide a number of breaches among the actions; if the number rises, no action's count falls."""
     # Ten successive breaches always have the same actions in the same order.
     logged, challenged, blocked = seed("shield", "mixes")[limit.limit_id % 2]
     tens, rest = divmod(breaches, logged + challenged + blocked)

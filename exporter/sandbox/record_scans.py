@@ -12,7 +12,7 @@ from exporter.sandbox.world_clock import WorldClock
 
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT = range(1, 7)
-_ACCOUNT: Final = 8
+_ACCOUNT: Final = 8  # the same, for the id of the account
 # Zones differ by their place among this many successive zones; these places have special scans.
 _VARIETY: Final = 12
 _FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)
@@ -55,7 +55,7 @@ class RecordScans:
         self._clock = clock
         self._zones = zones
         self._opening = clock.now()
-        # The zones whose scan was made to fail, and those whose scan was removed; the latter have no scan.
+        # The zones whose scan was made to fail, and those whose scan was removed.
         self._failed: set[int] = set()
         self._removed: set[int] = set()
 
@@ -71,7 +71,7 @@ class RecordScans:
 
     def release_scan(self, zone_id: int) -> None:
         """Let a zone's scan follow its schedule again, after it was made to fail or removed."""
-        self._failed.discard(self._zones.existing(zone_id))
+        self._failed.discard(self._zones.require(zone_id))
         self._removed.discard(zone_id)
 
     def answer(self, zone_id: int) -> dict[str, Any] | None:
@@ -83,8 +83,9 @@ class RecordScans:
         status = ScanStatus.FAILED if zone_id in self._failed else job.status(now)
         failed, completed = status is ScanStatus.FAILED, status is ScanStatus.COMPLETED
         rows = recorded("dns_record_scan")
-        size = self._noise.whole(4, len(rows), _COUNT, zone_id, job.number // 4)
-        records = [rows[(zone_id + place) % len(rows)] for place in range(size)]
+        # The number of records is the same for four successive scans.
+        record_count = self._noise.whole(4, len(rows), _COUNT, zone_id, job.number // 4)
+        records = [rows[(zone_id + place) % len(rows)] for place in range(record_count)]
         return {
             "JobId": self._noise.guid(zone_id, job.number),
             "ZoneId": zone_id,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from exporter.sandbox.seed import seed
 
 _LARGEST_ID: Final = 2**63 - 1
-_DEEPEST: Final = 10_000
+_READABLE_RESULTS: Final = 10_000
 _LARGEST_PAGE: Final = 1_000
 
 
@@ -22,14 +22,14 @@ class ResourceIds:
     """
 
     def __init__(self, first_id: int, count: int, names: Sequence[str], suffix: str = "") -> None:
-        self._first = first_id
+        self._first_id = first_id
         stages, words = seed("names", "stages"), seed("names", "words")
         self._names: dict[int, str] = {}
         for place in range(count):
             word = words[place // len(stages) % len(words)]
             name = names[place] if place < len(names) else f"{stages[place % len(stages)]}-{word}-{place}"
             self._names[first_id + place] = name + suffix
-        self._last = first_id + count - 1
+        self._last_id = first_id + count - 1
 
     def __len__(self) -> int:
         return len(self._names)
@@ -46,14 +46,14 @@ class ResourceIds:
 
     def slice(self, start: int, size: int) -> list[int]:
         """Return up to `size` ids, without the first `start`."""
-        first = min(start, len(self._names))
+        first = min(start, len(self._names))  # `islice` refuses the very large numbers of some requests
         return list(islice(self._names, first, first + size))
 
     def place(self, resource_id: int) -> int:
-        """Return how far an id is from the first one; it determines the resource's properties."""
-        return self.existing(resource_id) - self._first
+        """Return how far an id is from the first one; this distance determines the resource's properties."""
+        return self.require(resource_id) - self._first_id
 
-    def existing(self, resource_id: int) -> int:
+    def require(self, resource_id: int) -> int:
         """Return the id itself; raises KeyError if there is no such resource."""
         if resource_id not in self._names:
             raise KeyError(resource_id)
@@ -65,12 +65,12 @@ class ResourceIds:
 
     def add(self, name: str, resource_id: int | None = None) -> int:
         """Add a resource, and return its id; None takes the next one. Raises ValueError if the id cannot be used."""
-        new_id = self._last + 1 if resource_id is None else resource_id
+        new_id = self._last_id + 1 if resource_id is None else resource_id
         if not 0 < new_id <= _LARGEST_ID:
             raise ValueError(f"{new_id} is not an id")
         if new_id in self._names:
             raise ValueError(f"{new_id} already exists")
-        self._last = max(self._last, new_id)
+        self._last_id = max(self._last_id, new_id)
         self._names[new_id] = name
         return new_id
 
@@ -80,7 +80,7 @@ class ResourceIds:
 
     def rename(self, resource_id: int, name: str) -> None:
         """Give a resource another name."""
-        self._names[self.existing(resource_id)] = name
+        self._names[self.require(resource_id)] = name
 
 
 def find(kinds: Mapping[str, ResourceIds], term: str, start: int, size: int) -> dict[str, Any]:
@@ -95,5 +95,5 @@ def find(kinds: Mapping[str, ResourceIds], term: str, start: int, size: int) -> 
         for resource_id, name in ids.items()
         if wanted in name.lower()
     ]
-    end = min(start + min(size, _LARGEST_PAGE), _DEEPEST)
+    end = min(start + min(size, _LARGEST_PAGE), _READABLE_RESULTS)
     return {"Query": term, "Total": len(results), "From": start, "Size": size, "SearchResults": results[start:end]}

@@ -17,7 +17,7 @@ from exporter.sandbox.answers import payload, problem, script_error
 from exporter.sandbox.request_errors import RequestError, reasons
 from exporter.sandbox.world import World
 
-_MEDIA_TYPES: Final = re.compile(r"(application/json|text/json|application/[\w.!#$&^+-]*\+json)", re.ASCII)
+_JSON_MEDIA_TYPE: Final = re.compile(r"(application/json|text/json|application/[\w.!#$&^+-]*\+json)", re.ASCII)
 _Endpoint: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
 # These only describe the authentication in OpenAPI; `PlatformRoute` checks it before FastAPI reads the request.
 ACCESS_KEY: Final = Security(APIKeyHeader(name="AccessKey", scheme_name="AccessKey", auto_error=False))
@@ -85,7 +85,7 @@ class PlatformRoute(APIRoute):
             dependencies=[ACCESS_KEY, BEARER] if bearer else [ACCESS_KEY],
             include_in_schema=described,
         )
-        self.description = ""
+        self.description = ""  # FastAPI would repeat the docstring, which is the summary
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the function that answers a request."""
@@ -102,7 +102,7 @@ class PlatformRoute(APIRoute):
                 return self._failure(_request_error(error), request)
             except RequestError as error:
                 return self._failure(error, request)
-            except HTTPException:
+            except HTTPException:  # FastAPI could not read the body
                 return self._failure(RequestError("the body is not JSON"), request)
 
         return handle
@@ -119,7 +119,7 @@ class PlatformRoute(APIRoute):
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if _MEDIA_TYPES.fullmatch(media_type) is None:
+        if _JSON_MEDIA_TYPE.fullmatch(media_type) is None:
             raise RequestError("the content type is not supported", status=415)
         others = [(name, value) for name, value in request.scope["headers"] if name != b"content-type"]
         headers = [*others, (b"content-type", b"application/json")]
@@ -147,14 +147,14 @@ class PlatformRoute(APIRoute):
 
 def _request_error(error: RequestValidationError) -> RequestError:
     """Convert an error of FastAPI: the result names all faults of the body or, without any, one wrong parameter."""
-    wrong = [fault for fault in error.errors() if fault["loc"][0] == "body"]
-    if not wrong:
+    body_faults = [fault for fault in error.errors() if fault["loc"][0] == "body"]
+    if not body_faults:
         first, *_ = reasons(error, skip=1)
-        return RequestError(first.replace(": ", " ", 1))
-    if wrong[0]["type"] == "json_invalid":
+        return RequestError(first)
+    if body_faults[0]["type"] == "json_invalid":
         return RequestError("the body is not JSON")
-    fields = [(str(fault["loc"][1]), fault["msg"]) for fault in wrong if len(fault["loc"]) > 1]
-    return RequestError(*reasons(RequestValidationError(wrong), skip=1), fields=fields)
+    fields = [(str(fault["loc"][1]), fault["msg"]) for fault in body_faults if len(fault["loc"]) > 1]
+    return RequestError(*reasons(RequestValidationError(body_faults), skip=1), fields=fields)
 
 
 def operation(route: str, **named: Any) -> Callable[[_Endpoint], PlatformRoute]:  # noqa: ANN401 - as `PlatformRoute`

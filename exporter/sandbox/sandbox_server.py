@@ -51,7 +51,7 @@ class SandboxServer:
 
     @property
     def url(self) -> str:
-        """The sandbox's URL."""
+        """The sandbox's URL; a free port is known after `start`."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self.port}"
 
@@ -67,7 +67,7 @@ class SandboxServer:
         connections.allow(file_limit() // FILES_DIVISOR)
         # The application gives each answer the date of its own clock.
         self._server = LoopServer(bound, self._app, connections, has_date=False)
-        self._app.state.connection = self._server.connection
+        self._app.state.connection = self._server.connection  # for faults that reset a connection
         self._server.start()
 
     async def stop(self) -> None:

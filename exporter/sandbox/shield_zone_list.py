@@ -1,5 +1,6 @@
 """Shield zones and their configurations, as the list shows them."""
 
+import math
 from typing import Any, Final
 
 from exporter.sandbox.protection import custom_rule_ids
@@ -20,6 +21,7 @@ class ShieldZones:
         self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, seed("names", "shield_zones"))
         self._clock = clock
         self._opening = clock.now()
+        # Shield zone → the fields that `set_fields` has replaced.
         self._overrides: dict[int, dict[str, Any]] = {}
 
     def rename_zone(self, shield_zone_id: int, name: str) -> None:
@@ -29,7 +31,7 @@ class ShieldZones:
 
     def set_fields(self, shield_zone_id: int, fields: dict[str, Any]) -> None:
         """Replace fields of a shield zone in the list; any JSON is possible, such as null or invalid values."""
-        self._overrides.setdefault(self.zones.existing(shield_zone_id), {}).update(fields)
+        self._overrides.setdefault(self.zones.require(shield_zone_id), {}).update(fields)
 
     def plan(self, zone_id: int) -> int | None:
         """Return the plan of a shield zone, from 0 (Basic) to 3 (Enterprise); None if the list does not show it."""
@@ -39,7 +41,7 @@ class ShieldZones:
     def page(self, number: int, size: int) -> dict[str, Any]:
         """Return a page of the list as the platform sends it."""
         total = len(self.zones)
-        pages = -(-total // size)
+        pages = math.ceil(total / size)
         return {
             "data": [self.fields(zone_id) for zone_id in self.zones.slice((number - 1) * size, size)],
             "page": {

@@ -39,12 +39,11 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
         f"file:{path}?mode={'ro' if read_only else 'rw'}",
         uri=True,
         isolation_level=None,
-        check_same_thread=False,
         timeout=0.0,  # waiting for a lock would block the event loop, on which the owner of the lock runs, too
     )
-    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")  # a client can store any bytes as text
     connection.execute("PRAGMA foreign_keys=ON")
-    # SQLite checks this for `VACUUM INTO`, too, which would write another file.
+    # ATTACH opens another file. SQLite checks the same permission for `VACUUM INTO`, which writes one.
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )
@@ -84,7 +83,7 @@ class SqlSession:
             "affected_row_count": changed,
             "last_insert_rowid": str(cursor.lastrowid) if _INSERT.match(sql) else None,
             "replication_index": None,
-            # SQLite counts returned and changed rows, but not read ones.
+            # SQLite does not count the rows that it reads; these are the returned ones.
             "rows_read": len(rows),
             "rows_written": changed,
             "query_duration_ms": round((self._monotonic() - began) * 1_000, 3),
@@ -121,15 +120,15 @@ class SqlSession:
 
     def _nulls(self, sql: str) -> _Arguments:
         """Return a null for each parameter of a statement, by its name if the parameters have names."""
-        # Python looks up each name here, which adds the name.
+        # When Python looks up the name of a parameter, the defaultdict adds it.
         named: defaultdict[str, SqlValue] = defaultdict(lambda: None)
         try:
             self.connection.execute(sql, named)
         except sqlite3.ProgrammingError:
-            return [None] * self._unnamed(sql)
+            return [None] * self._count_unnamed(sql)
         return named
 
-    def _unnamed(self, sql: str) -> int:
+    def _count_unnamed(self, sql: str) -> int:
         """Return the number of a statement's unnamed parameters, which Python's error for missing values contains."""
         try:
             self.connection.execute(sql)
@@ -144,6 +143,7 @@ def split(text: str) -> Iterator[str]:
     begin = 0
     for semicolon in re.finditer(";", text):
         statement = text[begin : semicolon.end()]
+        # `complete_statement` refuses a NUL; `run` then reports the fault.
         if "\0" in statement or sqlite3.complete_statement(statement):
             yield statement
             begin = semicolon.end()

@@ -73,6 +73,7 @@ class Stream:
     def _execute(self, stmt: dict[str, Any]) -> dict[str, Any]:
         try:
             positional = [hrana.read(value) for value in stmt.get("args", ())]
+            # A name may be sent with or without the prefix that it has in the SQL.
             named = {one["name"].lstrip(":@$"): hrana.read(one["value"]) for one in stmt.get("named_args", ())}
         except (AttributeError, KeyError, TypeError) as error:
             raise ProtocolError("The arguments of a statement are lists of values") from error

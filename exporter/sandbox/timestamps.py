@@ -1,5 +1,6 @@
 """Converts times: unix seconds, numbers of days, dates, and the platform's formats."""
 
+import math
 from datetime import UTC, date, datetime
 from typing import Final
 
@@ -24,13 +25,13 @@ def date_of(day: int) -> date:
 
 def iso_long(moment: float) -> str:
     """Write a time in unix seconds as `2026-02-06T09:27:36.7357793Z`."""
-    whole = int(moment // 1)
-    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{int((moment - whole) * 10_000_000):07d}Z"
+    fraction = moment - math.floor(moment)
+    return f"{iso_naive(moment)}.{int(fraction * 10_000_000):07d}Z"
 
 
 def iso_naive(moment: float) -> str:
     """Write a time in unix seconds as `2026-02-06T09:27:36`, in UTC."""
-    return f"{datetime.fromtimestamp(int(moment // 1), UTC):%Y-%m-%dT%H:%M:%S}"
+    return f"{datetime.fromtimestamp(math.floor(moment), UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 def iso_of(resource_id: int, moment: float) -> str:
@@ -40,5 +41,5 @@ def iso_of(resource_id: int, moment: float) -> str:
 
 def month_start(moment: float) -> float:
     """Return the beginning of the UTC month of a time, both in unix seconds."""
-    today = datetime.fromtimestamp(moment, UTC)
-    return datetime(today.year, today.month, 1, tzinfo=UTC).timestamp()
+    day = datetime.fromtimestamp(moment, UTC)
+    return datetime(day.year, day.month, 1, tzinfo=UTC).timestamp()

@@ -20,6 +20,7 @@ from exporter.sandbox.world import World
 _WINDOW_DAYS: Final = 30
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
+_CPU, _CACHE_HITS = _BANDWIDTH, _REQUESTS  # the other parts of these numbers differ
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
 _get: Final = partial(operation, bearer=False, errors="empty", described=False)
@@ -39,11 +40,11 @@ def _chart(world: World, use: int, resource_id: int, most: float) -> dict[str, i
     return {f"{date_of(day).isoformat()}T00:00:00Z": int(count) for day, count in counts.items()}
 
 
-def _month(world: World, resource_id: int, dollars: float) -> float:
-    """Return an amount that grows from 0 at the beginning of the month to at most `dollars` at its end."""
+def _month_to_date(world: World, resource_id: int, most: float) -> float:
+    """Return an amount that grows from 0 at the beginning of the month to at most `most` after 30 days."""
     now = world.clock.now()
-    most = _between(world, dollars / 2, dollars, _CHARGES, resource_id)
-    return round((now - month_start(now)) / (30 * DAY) * most, 4)
+    after_30_days = _between(world, most / 2, most, _CHARGES, resource_id)
+    return round((now - month_start(now)) / (30 * DAY) * after_30_days, 4)
 
 
 def _list(path: str) -> PlatformRoute:
@@ -62,46 +63,49 @@ def _list(path: str) -> PlatformRoute:
 def _item(path: str, fields: Callable[[World, int, str], dict[str, Any]]) -> PlatformRoute:
     """Return the operation for one resource of a list; `fields` returns its fields from the world, its id and name."""
     first, names = seed("undocumented", "kinds")[path]
-    known = dict(enumerate(names, start=first))
+    name_by_id = dict(enumerate(names, start=first))
 
     @_get(f"GET {path}/{{id}}")
-    async def answer(world: TheWorld, number: _Id) -> Response:
-        if number not in known:
+    async def answer(world: TheWorld, resource_id: _Id) -> Response:
+        name = name_by_id.get(resource_id)
+        if name is None:
             return Response(status_code=404)
-        return payload({"Id": number, "Name": known[number], **fields(world, number, known[number])})
+        return payload({"Id": resource_id, "Name": name, **fields(world, resource_id, name)})
 
     return answer
 
 
-def _pull_zone(world: World, number: int, _name: str) -> dict[str, Any]:
-    return {"Type": number % 2, "MonthlyCharges": _month(world, number, 40.0), **seed("undocumented", "pull_zone")}
+def _pull_zone(world: World, resource_id: int, _name: str) -> dict[str, Any]:
+    charges = _month_to_date(world, resource_id, 40.0)
+    return {"Type": resource_id % 2, "MonthlyCharges": charges, **seed("undocumented", "pull_zone")}
 
 
-def _storage_zone(world: World, number: int, _name: str) -> dict[str, Any]:
-    stored = sum(_chart(world, _STORED, number, 1e9).values())
+def _storage_zone(world: World, resource_id: int, _name: str) -> dict[str, Any]:
+    stored = sum(_chart(world, _STORED, resource_id, 1e9).values())
     return {"StorageUsed": stored, "FilesStored": stored // 100_000, **seed("undocumented", "storage_zone")}
 
 
-def _load_balancer(_world: World, _number: int, name: str) -> dict[str, Any]:
+def _load_balancer(_world: World, _resource_id: int, name: str) -> dict[str, Any]:
     # The third origin is down.
     origins = [{"Name": f"{name}-{place}.example.net", "Healthy": place < 3} for place in (1, 2, 3)]  # noqa: PLR2004
     return {"Enabled": True, "Origins": origins}
 
 
 @_get("GET /statistics")
-async def _statistics(world: TheWorld, number: Annotated[int, Query(alias="pullZone")] = 0) -> Response:
+async def _statistics(world: TheWorld, pull_zone_id: Annotated[int, Query(alias="pullZone")] = 0) -> Response:
     first, names = seed("undocumented", "kinds")["/pullzone"]
-    if number and number not in range(first, first + len(names)):
+    # 0 stands for all pull zones.
+    if pull_zone_id != 0 and pull_zone_id not in range(first, first + len(names)):
         return Response(status_code=404)
-    bandwidth, requests = _chart(world, _BANDWIDTH, number, 5e9), _chart(world, _REQUESTS, number, 4e5)
+    bandwidth, requests = _chart(world, _BANDWIDTH, pull_zone_id, 5e9), _chart(world, _REQUESTS, pull_zone_id, 4e5)
     return payload(
         {
             "TotalBandwidthUsed": sum(bandwidth.values()),
             "TotalRequestsServed": sum(requests.values()),
-            "CacheHitRate": round(_between(world, 80, 99, _REQUESTS, number), 3),
+            "CacheHitRate": round(_between(world, 80, 99, _CACHE_HITS, pull_zone_id), 3),
             "BandwidthUsedChart": bandwidth,
             "RequestsServedChart": requests,
-            **{f"Error{n}xxChart": _chart(world, _ERRORS + 10 * n, number, 400 / n) for n in (3, 4, 5)},
+            **{f"Error{n}xxChart": _chart(world, _ERRORS + 10 * n, pull_zone_id, 400 / n) for n in (3, 4, 5)},
         }
     )
 
@@ -109,28 +113,28 @@ async def _statistics(world: TheWorld, number: Annotated[int, Query(alias="pullZ
 @_get("GET /billing")
 async def _billing(world: TheWorld) -> Response:
     products = enumerate(seed("undocumented", "products"))
-    charges = {f"MonthlyCharges{name}": _month(world, place, 30.0) for place, name in products}
-    served = {name: int(_month(world, number, most)) for name, number, most in seed("undocumented", "served")}
+    charges = {f"MonthlyCharges{name}": _month_to_date(world, place, 30.0) for place, name in products}
+    served = {name: int(_month_to_date(world, number, most)) for name, number, most in seed("undocumented", "served")}
     return payload({"Balance": 120.5, **charges, **served})
 
 
 @_get("GET /compute/script/{id}/statistics")
-async def _script_statistics(world: TheWorld, number: _Id) -> Response:
-    if number not in world.scripts.scripts:
+async def _script_statistics(world: TheWorld, script_id: _Id) -> Response:
+    if script_id not in world.scripts.scripts:
         return Response(status_code=404)
-    requests, cpu = _chart(world, _REQUESTS, number, 9e4), _chart(world, _BANDWIDTH, number, 6e5)
+    requests, cpu = _chart(world, _REQUESTS, script_id, 9e4), _chart(world, _CPU, script_id, 6e5)
     total = sum(requests.values())
     average = round(sum(cpu.values()) / total, 3) if total else None
     return payload({"RequestsServedChart": requests, "CpuTimeChart": cpu, "AverageCpuTimePerRequest": average})
 
 
 @_get("GET /dnszone/{id}")
-async def _dns_zone(world: TheWorld, number: _Id) -> Response:
-    if number not in world.dns.zones:
+async def _dns_zone(world: TheWorld, zone_id: _Id) -> Response:
+    if zone_id not in world.dns.zones:
         return Response(status_code=404)
-    records = [{"Id": place, "Type": 0, "Name": f"host{place}"} for place in range(1, 4 + number % 5)]
+    records = [{"Id": place, "Type": 0, "Name": f"host{place}"} for place in range(1, 4 + zone_id % 5)]
     modified = iso_naive(world.clock.now() - DAY)
-    own = {"Id": number, "NameserversDetected": number % 7 != 0, "MonitorStatus": 1, "Records": records}
+    own = {"Id": zone_id, "NameserversDetected": zone_id % 7 != 0, "MonitorStatus": 1, "Records": records}
     return payload({**own, "DateModified": modified, "DnsSecPrivateKey": None})
 
 

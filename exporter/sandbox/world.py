@@ -58,7 +58,7 @@ class World:
         self.databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
         self.error_trace_id = noise.branch("traces").guid(1)
         # Kind → the ids and names that the global search finds.
-        self.searched = {
+        self.searchable = {
             "dns": self.dns.zones,
             "script": self.scripts.scripts,
             "cdn": self.shield.pull_zones,

@@ -18,7 +18,7 @@ class WorldClock:
     ) -> None:
         self.monotonic = monotonic
         self._origin = time.time() if start is None else start
-        self._anchor = monotonic()
+        self._anchor = monotonic()  # the monotonic time at which the world's time was `_origin`
         self.speed = speed
 
     def now(self) -> float:

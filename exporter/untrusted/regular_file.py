@@ -47,13 +47,10 @@ def _reason(error: OSError | ValueError) -> str:
     match error:
         case UnreadableError():
             return error.reason
-        case ValueError():
-            # The name contains a NUL or a lone surrogate.
+        case ValueError():  # the name contains a NUL or a lone surrogate
             return "cannot be read: no file can have this name"
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"
-        case IsADirectoryError():
-            return "is a directory, expected a file"
         case PermissionError():
             return "cannot be read: permission denied"
         case _:

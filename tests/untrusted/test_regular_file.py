@@ -26,7 +26,6 @@ def test_a_socket_is_refused_by_its_name(tmp_path: Path) -> None:
 
 UNREADABLE: dict[Exception, str] = {
     **{OSError(number, os.strerror(number)): "does not exist" for number in (errno.ENOENT, errno.ENOTDIR)},
-    OSError(errno.EISDIR, ""): "is a directory, expected a file",
     OSError(errno.EACCES, ""): "cannot be read: permission denied",
     OSError(errno.EIO, "Input/output error"): "cannot be read: input/output error",
     OSError(errno.ENAMETOOLONG, "File name too long"): "cannot be read: file name too long",
