@@ -18,7 +18,7 @@ def addresses_of(settings: Settings) -> dict[str, str]:
 
 
 def selections_of(settings: Settings) -> Iterator[Selection]:
-    """Return a selection for each account and kind: the targets that the settings name, and which are discovered."""
+    """Yield a selection for each account and kind: the targets that the settings name, and if others are discovered."""
     for number, account in enumerate(settings.accounts):
         yield from _account_selections(account, number)
         yield from _endpoint_selections(account, settings.endpoints)

@@ -53,7 +53,7 @@ class DnsZoneStatistics(PascalWire):
 
     @model_validator(mode="after")
     def _report_unreadable_keys(self, info: ValidationInfo) -> Self:
-        # The context is the set of unexpected values that `exporter.platform.http.responses.payload` collects.
+        # `exporter.platform.http.responses.payload` passes the set of the fields with unexpected values as the context.
         if info.context is not None:
             unreadable = (field for field, buckets in self.charts.items() if buckets.has_unreadable_keys)
             info.context.update(map(to_pascal, unreadable))

@@ -99,7 +99,7 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
     """List all resources of the account.
 
     If a later page fails, the pages before it are returned as an incomplete listing: platforms show 10,000 results at
-    most, and answer requests for more with any error.
+    most, and answer requests for more with errors of any kind.
 
     Raises:
         PlatformError: the first page gave no usable answer.

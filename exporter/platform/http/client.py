@@ -349,6 +349,6 @@ _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
 
 
 def fault_of(error: httpx.HTTPError, host: str) -> PlatformError:
-    """Return the error for an exception of httpx; its text contains the host and the operating system's message."""
+    """Return the error for an exception of httpx, with the host and the operating system's message, if there is one."""
     kind, words = next((kind, words) for exception, kind, words in _ERRORS if isinstance(error, exception))
     return kind(f"{words} ({host}: {error})" if str(error) else f"{words} ({host})")

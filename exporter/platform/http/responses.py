@@ -22,7 +22,7 @@ T = TypeVar("T")
 # The number of bytes that are read of the body of an error.
 ERROR_BODY_LIMIT = 64 * 1024
 # The longest wait that a `Retry-After` can cause, in seconds.
-LONGEST_WAIT = 3600.0
+LONGEST_RETRY_AFTER = 3600.0
 # A float holds no integer with more digits.
 _MOST_DIGITS = 310
 _PARTIAL = 206
@@ -94,9 +94,9 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
         return None
     text = value.strip()
     if text.isascii() and text.isdigit():
-        return min(LONGEST_WAIT, float(text))
+        return min(LONGEST_RETRY_AFTER, float(text))
     moment = http_date(text)
-    return None if moment is None else min(LONGEST_WAIT, max(0.0, (moment - now).total_seconds()))
+    return None if moment is None else min(LONGEST_RETRY_AFTER, max(0.0, (moment - now).total_seconds()))
 
 
 # Parts of error keys which mean that the plan does not include the feature, or that it was never set up.
@@ -131,7 +131,7 @@ class Failure(NamedTuple):
 def failure_in(raw: bytes) -> Failure:
     """Return the failure that a body describes; the body of a good answer may describe none.
 
-    It may be problem details, a script error, an envelope, only a status, text, or nothing.
+    The body may be problem details, a script error, an envelope, only a status, text, or nothing.
     """
     try:
         body = json.loads(raw)
@@ -141,11 +141,12 @@ def failure_in(raw: bytes) -> Failure:
         return Failure("" if is_html else one_line(text))
     if not isinstance(body, dict):
         return Failure()
-    objects = [body[name] for name in ("error", "errorResponse") if isinstance(body.get(name), dict)]
-    fields = {**body, **objects[0]} if objects else body
+    objects = (body[name] for name in ("error", "errorResponse") if isinstance(body.get(name), dict))
+    error_object: dict[str, Any] = next(objects, {})
+    fields = {**body, **error_object}
     status = _failure_status(fields)
     has_status_without_data = status > 0 and body.get("data") is None
-    is_reported = has_status_without_data or _says_failed(fields, has_error_object=bool(objects and objects[0]))
+    is_reported = has_status_without_data or _says_failed(fields, has_error_object=bool(error_object))
     return Failure(_message_of(fields), _key_of(fields), status, is_reported)
 
 
@@ -234,8 +235,7 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
         if value.is_missing():
             missing = "neither data nor an error" if isinstance(value, Envelope) else "none of the documented fields"
             raise errors.WrongShape(f"the platform answered {status} with {missing}", status=status)
-    result: T = value.payload() if isinstance(value, Envelope) else value
-    return result
+    return cast("T", value.payload() if isinstance(value, Envelope) else value)
 
 
 def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:

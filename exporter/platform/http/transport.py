@@ -206,21 +206,22 @@ def translate(error: BaseException) -> httpx.RequestError:
         link = link.__cause__ or link.__context__
     if any(isinstance(found, BadHttpMessage) and "Too many headers" in found.message for found in chain):
         return HeadTooLarge("")
-    for kinds, kind in _TRANSLATIONS:
+    for kinds, translation in _TRANSLATIONS:
         for found in chain:
             if isinstance(found, kinds):
-                return kind(_system_message(found))
+                return translation(_system_message(found))
     return httpx.LocalProtocolError(type(error).__name__)
 
 
-def _system_message(link: BaseException) -> str:
+def _system_message(error: BaseException) -> str:
     """Return the message of the operating system or of TLS in an exception; empty if it has none."""
     # For a certificate, an exception of aiohttp contains that of TLS.
-    refusal = getattr(link, "certificate_error", link)
+    refusal = getattr(error, "certificate_error", error)
     if isinstance(refusal, ssl.SSLCertVerificationError):
         return refusal.verify_message
     # Errors of TLS have numbers of their own, those of name look-ups negative ones.
-    if isinstance(link, OSError) and link.errno is not None and link.errno > 0 and not isinstance(link, ssl.SSLError):
+    number = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
+    if number is not None and number > 0:
         # asyncio replaces the operating system's message in `strerror` by a text with the address.
-        return os.strerror(link.errno)
-    return getattr(link, "strerror", None) or ""
+        return os.strerror(number)
+    return getattr(error, "strerror", None) or ""
