@@ -138,9 +138,9 @@ class AccountCharts:
         """Return the ordinal of the first day that a live counter counts: today, if it has no stored state."""
         if live is None:
             return self.today
-        # `live.day` alone is not enough: it becomes a later day when a series of the family is dropped.
+        # `live.full_from` alone is not enough: it becomes a later day when a series of the family is dropped.
         first_days = [series.first_day for series in live.series.values() if isinstance(series, DaySeries)]
-        return min([live.day, *first_days])
+        return min([live.full_from, *first_days])
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
         """Return the counts that the platform shows of these days, if they are closed."""

@@ -1,7 +1,7 @@
 """Durable counters, computed from the platform's values for each day or month.
 
 A poll is counted in three steps. `ledger.py` counts it by the rules of `counting.py`, `days.py` and `months.py`, which
-make no I/O, and packs the result into the target's row (`rows.py`). It waits 0.2 s for further polls, and writes all
+do no I/O, and packs the result into the target's row (`rows.py`). It waits 0.2 s for further polls, and writes all
 rows to a storage in one commit. After the commit, the ledger returns the target's counters, which are published.
 
 `storage.py` is the interface of a storage. `state_file.py` keeps the rows in SQLite, on a thread. `postgres_storage.py`

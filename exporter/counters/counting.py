@@ -26,19 +26,19 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
 
     Attributes:
         digest: identifies what is counted, as `digest_of` does; empty for a gauge that shows when something changed.
-        day: the ordinal of the day from which a new label value is counted in full: that of the family's first sight,
-            or the day after the newest one that a dropped series had counted.
+        full_from: the ordinal of the day from which a new label value is counted in full: that of the family's first
+            sight, or the day after the newest one that a dropped series had counted.
         series: label values → the state of their series.
-        absent: label values of series that the last answer did not contain → since when, in unix seconds.
+        absent_since: label values of series that the last answer did not contain → since when, in unix seconds.
         is_bounded: whether there were once more label values than the family may have series. A series that begins
             later begins at 0, because it may be one that was left out.
         shapes: the values of `DayBuckets.is_whole` in the last answer that had days; empty before the first one.
     """
 
     digest: bytes
-    day: int
+    full_from: int
     series: dict[LabelValues, Series] = {}
-    absent: dict[LabelValues, float] = {}
+    absent_since: dict[LabelValues, float] = {}
     is_bounded: bool = False
     shapes: frozenset[bool] = frozenset()
 
@@ -54,17 +54,20 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
             wall: this machine's clock, in unix seconds.
             retention: seconds after which an absent series is dropped.
         """
+        absent = [labels for labels in self.series if labels not in shown]
         # The earlier time, because this machine's clock may be set back.
-        absent = {labels: min(wall, self.absent.get(labels, wall)) for labels in self.series if labels not in shown}
-        dropped = {labels for labels, since in absent.items() if wall - since >= retention}
+        absent_since = {labels: min(wall, self.absent_since.get(labels, wall)) for labels in absent}
+        dropped = {labels for labels, since in absent_since.items() if wall - since >= retention}
         if not dropped:
-            return replace(self, absent=absent)
-        day = min(max((self.day, *(self.series[labels].next_day for labels in dropped))), date.max.toordinal())
+            return replace(self, absent_since=absent_since)
+        # If a dropped label value comes back, the days that it had counted are not counted again.
+        full_from = max(self.full_from, *(self.series[labels].next_day for labels in dropped))
         return replace(
             self,
-            day=day,
+            # Later ordinals have no date.
+            full_from=min(full_from, date.max.toordinal()),
             series={labels: series for labels, series in self.series.items() if labels not in dropped},
-            absent={labels: since for labels, since in absent.items() if labels not in dropped},
+            absent_since={labels: since for labels, since in absent_since.items() if labels not in dropped},
         )
 
 
@@ -106,20 +109,22 @@ def count_poll(
         retention: seconds after which a series that is in no answer is dropped.
         limit: the most series of a family; further label values are left out.
     """
-    counted, shown = Counted(dict(families), {}, {}, []), dict[str, Sources]()
+    counted = Counted(dict(families), {}, {}, [])
+    # Family → its sources in the answer that can be counted.
+    shown = dict[str, Sources]()
     for count in counts:
         sources = {labels: source for labels, source in count.sources if _is_readable(source)}
         if count.sources and not sources:
-            # As if the answer did not contain the family.
+            # None of them can be counted: the family is treated as missing from the answer.
             continue
         name, before = count.info.name, families.get(count.info.name)
         digest = digest_of(address, count.declared) if count.declared else b""
         shapes = frozenset(one.is_whole for one in sources.values() if isinstance(one, DayBuckets) and one.days)
         # The day from which a series that begins now is counted in full; None: its first value is its baseline.
-        since = None
+        full_from = None
         if before is not None and before.is_continued_by(digest, shapes):
             family = replace(before, shapes=shapes or before.shapes)
-            since = None if family.is_bounded else family.day
+            full_from = None if family.is_bounded else family.full_from
         else:
             family = CountedFamily(digest, poll.today, shapes=shapes)
             if before is not None:
@@ -128,7 +133,7 @@ def count_poll(
         family, placed = _within_limit(family, sources, limit)
         if len(placed) < len(sources):
             counted.left_out[name] = len(sources) - len(placed)
-        counted.families[name], corrections = _advance(family, placed, poll, since, _oldest(sources))
+        counted.families[name], corrections = _advance(family, placed, poll, full_from, _oldest(sources))
         if corrections:
             counted.corrections[name] = corrections
     for name, family in counted.families.items():
@@ -149,7 +154,9 @@ def _within_limit(family: CountedFamily, sources: Sources, limit: int) -> tuple[
     if len(family.series.keys() | sources.keys()) <= limit:
         return family, sources
     largest_first = sorted(sources, key=lambda labels: (-_size(sources[labels]), labels))
-    placed = frozenset([*dict.fromkeys((*family.series, *largest_first))][:limit])
+    # Each label value once, in this order.
+    ranked = list(dict.fromkeys((*family.series, *largest_first)))
+    placed = frozenset(ranked[:limit])
     series = {labels: series for labels, series in family.series.items() if labels in placed}
     placed_sources = {labels: source for labels, source in sources.items() if labels in placed}
     return replace(family, series=series, is_bounded=True), placed_sources
@@ -160,32 +167,33 @@ def _size(source: Source) -> float:
 
 
 def _oldest(sources: Sources) -> int:
-    """Return the oldest day in any series: the window is that of all series, as days without a count are left out."""
+    """Return the oldest day of the answer, in any series, because one may lack days without a count; 0 without days."""
     days = [min(source.days) for source in sources.values() if isinstance(source, DayBuckets) and source.days]
     return min(days, default=0)
 
 
 def _advance(
-    family: CountedFamily, sources: Sources, poll: PollTime, since: int | None, oldest: int
+    family: CountedFamily, sources: Sources, poll: PollTime, full_from: int | None, oldest: int
 ) -> tuple[CountedFamily, int]:
-    """Return a family with its series continued or begun, and the number of corrections."""
+    """Return a family with its series continued, or begun as `begin_days` does, and the number of corrections."""
     series, corrections = dict(family.series), 0
     for labels, source in sources.items():
-        number = 0
+        corrected = 0
         match series.get(labels), source:
             case DaySeries() as days, DayBuckets():
-                series[labels], number = days.count(source, poll.today, oldest)
+                series[labels], corrected = days.count(source, poll.today, oldest)
             case MonthSeries() as month, MonthToDate():
-                series[labels], number = month.count(source, poll)
+                series[labels], corrected = month.count(source, poll)
             case ChangeSeries() as change, LastChange():
                 series[labels] = change.compare(source, poll.wall)
+            # There is no series of this kind yet: one begins.
             case _, DayBuckets():
-                series[labels] = begin_days(source, poll.today, since, oldest)
+                series[labels] = begin_days(source, poll.today, full_from, oldest)
             case _, MonthToDate():
-                series[labels] = begin_month(source, poll, since)
+                series[labels] = begin_month(source, poll, full_from)
             case _:
                 series[labels] = ChangeSeries(source.value, poll.wall)
-        corrections += number
+        corrections += corrected
     return replace(family, series=series), corrections
 
 

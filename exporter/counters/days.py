@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from exporter.metric import DayBuckets, LastChange, is_count
 
-# Days that are older than the newest one by more than this are closed: the platform's windows are 28 and 31 days long.
+# Days that are at least this much older than the newest one are closed: the platform's windows have 28 and 31 days.
 HORIZON_DAYS = 45
-# Only the oldest bucket of a window can be incomplete. The shortest window is 28 days long.
-SHORTEST_WINDOW_DAYS = 27
+# The days from the oldest to the newest one of the shortest window, which has 28 days. Only the oldest day of a window
+# can be incomplete.
+SHORTEST_WINDOW_SPAN = 27
 _BEFORE_ALL_DAYS = -1_000_000
 # Day → its value. An integer takes fewer bytes in the row than a float.
 Days = dict[int, int | float]
@@ -75,7 +76,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         return math.fsum((self.closed, *counted))
 
     def baseline(self, ordinal: int) -> float | None:
-        """Return the baseline of a day; None if it is unknown, because no chart contained the day or it is closed."""
+        """Return the baseline of a day; None for a day before the first sight of which no value is stored."""
         day = ordinal - self.first_day
         return self.baselines.get(day, 0 if day >= 0 else self.highs.get(day))
 
@@ -96,11 +97,12 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         for day, value in self._changed(source, today, oldest).items():
             high = highs.get(day)
             if high is not None and value < high:
-                corrections += value < lasts.get(day, high)
+                if value < lasts.get(day, high):
+                    corrections += 1
                 lasts[day] = value
                 continue
             if high is not None and day < 0:
-                # Of a day before the first sight, only what it rises from now on is counted.
+                # Of a day before the first sight, only the rise from now on is counted.
                 baselines.setdefault(day, high)
             lasts.pop(day, None)
             highs[day] = value
@@ -111,11 +113,12 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
 
     def _changed(self, source: DayBuckets, today: int, oldest: int) -> Days:
         """Return the days that may be counted and whose value is not their last one."""
-        # The window may begin in the middle of its oldest day. As platforms may leave out days without a count, the
-        # oldest day shown is not always at the window's end: after the first sight it is complete while it is younger
-        # than the shortest window. Without a time from the platform, a chart may contain a day that this machine's
-        # clock has not reached.
-        is_oldest_left_out = oldest < self.first_day or max(today, *source.days) - oldest >= SHORTEST_WINDOW_DAYS
+        # Without a time from the platform, a chart may contain a day that this machine's clock has not reached.
+        newest = max(today, *source.days)
+        # A window may begin in the middle of its oldest day, whose value is then incomplete. As platforms may leave out
+        # days without a count, the oldest day of an answer may be a later one: it is complete if it is too young to be
+        # the oldest day of a window. Before the first sight it is always left out, because nothing of it is counted.
+        is_oldest_left_out = oldest < self.first_day or newest - oldest >= SHORTEST_WINDOW_SPAN
         lasts, changed = self.highs | self.lasts, Days()
         for ordinal, value in source.days.items():
             day = ordinal - self.first_day
@@ -138,20 +141,20 @@ def _closed_up_to(series: DaySeries, limit: int) -> DaySeries:
         # The baselines stay: `backfill` uses them to find where the uncounted history ends.
         lasts={day: last for day, last in series.lasts.items() if day > limit},
     )
-    # Again if rounding has made the sum slightly smaller: any fall of a counter looks like a reset.
+    # Add what the closed days had counted, and again what rounding has lost: any fall of a counter looks like a reset.
     while (lost := series.value - closed.value) > 0:
         closed = replace(closed, closed=closed.closed + lost)
     return closed
 
 
-def begin_days(source: DayBuckets, today: int, since: int | None, oldest: int) -> DaySeries:
+def begin_days(source: DayBuckets, today: int, full_from: int | None, oldest: int) -> DaySeries:
     """Return a series after its first poll; `today` and `oldest` are as for `DaySeries.count`.
 
-    `since` is the ordinal of the day from which values are counted in full. If it is None, the first values are the
+    `full_from` is the ordinal of the day from which values are counted in full. If it is None, the first values are the
     baseline, so that the counter is 0.
     """
-    series, _ = DaySeries(today if since is None else since).count(source, today, oldest)
-    if since is None:
+    series, _ = DaySeries(today if full_from is None else full_from).count(source, today, oldest)
+    if full_from is None:
         series = replace(series, baselines={day: high for day, high in series.highs.items() if day >= 0})
     return series
 

@@ -99,26 +99,26 @@ class Ledger:
         self._is_read = False
         # The committed rows. They stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
-        # The rows that the next commit writes, or deletes where there is None; and those of the last attempt to commit,
-        # which may have been written although it failed.
+        # The rows that the next commit writes, or deletes where there is None.
         self._unsaved: dict[PollKey, StateRow | None] = {}
+        # The rows of the last attempt to commit, which may have been written although it failed.
         self._attempted: Changes = {}
         # The targets whose counters this process has committed. Other rows were read, perhaps from a backup, and may be
         # older than what was served.
         self._counted: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}
-        # The restarts of counters that were logged already.
-        self._logged_restarts: set[object] = set()
+        # The restarts of counters that were logged already, as collector, account, family and new digest.
+        self._logged_restarts: set[tuple[str, str, str, bytes]] = set()
         self._next_try = 0.0
         # Set to ask for a commit.
         self._asked = asyncio.Event()
         # Set when the next attempt to commit has ended; each attempt has its own event.
-        self._attempt = asyncio.Event()
+        self._attempt_ended = asyncio.Event()
         self._is_ending = False
         self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Read the stored rows, and begin to commit.
+        """Read the stored rows, and begin to commit. If they cannot be read now, they are read later.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -176,8 +176,9 @@ class Ledger:
             return Counters()
         counted, row = self._count(entry)
         await self._next_attempt()
-        shown = counted.families if self._rows.get(entry.key) is row else self._committed(entry.key)
-        return Counters(served(shown, entry.counts), counted.left_out, counted.corrections)
+        is_committed = self._rows.get(entry.key) is row
+        families = counted.families if is_committed else self._committed(entry.key)
+        return Counters(served(families, entry.counts), counted.left_out, counted.corrections)
 
     def store_list(self, account: str, kind: str, packed: bytes) -> None:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
@@ -227,7 +228,7 @@ class Ledger:
         self._asked.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(MOST_WAIT_SECONDS):
-                await self._attempt.wait()
+                await self._attempt_ended.wait()
 
     async def _run(self) -> None:
         """Commit the unsaved rows whenever that is asked for, until `close` is called; then close the storage."""
@@ -237,21 +238,22 @@ class Ledger:
             is_last = self._is_ending
             self._asked.clear()
             # What is counted from here on waits for the attempt after this one.
-            attempt, self._attempt = self._attempt, asyncio.Event()
+            attempt_ended, self._attempt_ended = self._attempt_ended, asyncio.Event()
             # After a failure, polls go on without a new attempt for each of them.
             is_due = is_last or not self.fault or self._clocks.monotonic() >= self._next_try
             if is_due and not self.is_taken:
-                # The attempt itself reports this, and not a poll that waits: its time may end after the attempt.
-                silent = StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s")
-                silence = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, silent)
+                # This timer reports a storage that does not answer. A poll cannot: it may wait for the end of the
+                # former attempt first, so its time may be over although both attempts are fast enough.
+                silence = StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s")
+                timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, silence)
                 try:
                     await self._prepare()
                     await self._commit()
                 except Exception as error:  # noqa: BLE001 - the boundary of an attempt
                     self._failed(error)
                 finally:
-                    silence.cancel()
-            attempt.set()
+                    timer.cancel()
+            attempt_ended.set()
         await self._storage.close()
 
     async def _wait_for_work(self) -> None:
@@ -300,6 +302,7 @@ class Ledger:
     async def _commit(self) -> None:
         """Write the unsaved rows. Those that are recorded meanwhile are written by the next commit."""
         self._attempted = rows = dict(self._unsaved)
+        # After a failure, an empty commit shows whether the storage can be used again.
         if not rows and not self.fault:
             return
         times = {

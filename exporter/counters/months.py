@@ -10,7 +10,8 @@ from exporter.counters.days import PollTime
 from exporter.metric import MonthToDate
 
 DAY_SECONDS = 86_400.0
-# A fall below this share of the highest value is a reset; a smaller fall is a correction.
+# A fall to below this share of the highest value may be a reset on any day; a smaller fall may be one only on the first
+# day of a month, or after a day without a poll. All other falls are corrections.
 RESET_SHARE = 0.5
 # Some platforms reset the month late. After a long time without a poll, a higher value belongs to the new month only if
 # this much of the month has passed, because late platforms have reset by then.
@@ -24,35 +25,36 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
 
     Attributes:
         month: the month of the last accepted value, as `month_of` numbers it.
-        polled: the platform's unix seconds at the last poll.
+        platform_time: the platform's unix seconds at the last poll.
         baseline: the part of the current month's value that is not counted.
         high: the highest value of the current month.
         last: the last accepted value.
         closed: the sum counted for earlier months.
-        seen: unix seconds of this machine's clock at the last poll.
+        wall_time: unix seconds of this machine's clock at the last poll.
         has_fallen: whether the last value was below `last`, so that the next poll decides whether that was a reset.
         former: the last value before the last reset, while an outdated answer may still come; None afterwards.
-        guard: seconds for which a value of at least `former` is not accepted.
+        guard_seconds: how long a value of at least `former` is not accepted.
         is_held: whether the last value was at least `former` and is not accepted yet.
     """
 
     month: int
-    polled: float
+    platform_time: float
     baseline: float
     high: float
     last: float
     closed: float = 0.0
-    seen: float = 0.0
+    wall_time: float = 0.0
     has_fallen: bool = False
     former: float | None = None
-    guard: float = 0.0
+    guard_seconds: float = 0.0
     is_held: bool = False
 
     @property
     def next_day(self) -> int:
         """The ordinal of the first day of the month after the one that it has counted."""
-        year, month = divmod(self.month, 12)
-        return date(min(year, date.max.year), month + 1, 1).toordinal()
+        # As `month_of` begins a year with the number 1, and `divmod` with 0, this is already the next month.
+        year, month_from_0 = divmod(self.month, 12)
+        return date(min(year, date.max.year), month_from_0 + 1, 1).toordinal()
 
     @property
     def value(self) -> float:
@@ -65,9 +67,11 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         Returns:
             The series after the poll, and 1 if a value was corrected: it fell, and this was not a reset; else 0.
         """
-        # The shorter of what the platform's clock (`now`) and this machine's (`wall`) measured, because one may jump.
-        silence = max(0.0, min(poll.now.timestamp() - self.polled, poll.wall - self.seen))
-        series = replace(self, polled=poll.now.timestamp(), seen=poll.wall, guard=max(0.0, self.guard - silence))
+        platform_time = poll.now.timestamp()
+        # The shorter of what the platform's clock and this machine's measured, because one may jump.
+        silence = max(0.0, min(platform_time - self.platform_time, poll.wall - self.wall_time))
+        guard_seconds = max(0.0, self.guard_seconds - silence)
+        series = replace(self, platform_time=platform_time, wall_time=poll.wall, guard_seconds=guard_seconds)
         if source.value < self.last:
             return _fall(series, float(source.value), poll.now, silence)
         return _rise(series, float(source.value), poll.now, silence)
@@ -77,9 +81,9 @@ def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> t
     """Count a value that is below the last one: a reset, a correction, or a fall that the next poll decides."""
     month, is_deep = month_of(now), value < series.high * RESET_SHARE
     if series.has_fallen or (is_deep and month != series.month):
-        return replace(_reset(series, value, month), former=series.last, guard=DAY_SECONDS), 0
+        return replace(_reset(series, value, month), former=series.last, guard_seconds=DAY_SECONDS), 0
     # Some platforms reset late or in another time zone, and the answer may be wrong.
-    if is_deep or silence > DAY_SECONDS or _age(now) < DAY_SECONDS:
+    if is_deep or silence > DAY_SECONDS or _seconds_of_month(now) < DAY_SECONDS:
         return replace(series, has_fallen=True, is_held=False), 0
     return replace(series, month=month, last=value, is_held=False), 1
 
@@ -88,12 +92,13 @@ def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> t
     """Count a value that is not below the last one; a fall before it, which it does not confirm, was a correction."""
     month, corrections = month_of(now), 1 if series.has_fallen else 0
     may_be_former = series.former is not None and value >= series.former
-    if may_be_former and series.guard > 0:
-        # It may come from before the last reset. If it stands for a day, it is accepted.
-        guard = series.guard if series.is_held else DAY_SECONDS
-        return replace(series, has_fallen=False, is_held=True, guard=guard), corrections
+    if may_be_former and series.guard_seconds > 0:
+        # The value may come from before the last reset. If it stands for a day, it is accepted.
+        guard_seconds = series.guard_seconds if series.is_held else DAY_SECONDS
+        return replace(series, has_fallen=False, is_held=True, guard_seconds=guard_seconds), corrections
     former = None if may_be_former else series.former
-    if month != series.month and value > series.last and silence > DAY_SECONDS and _age(now) > LATE_RESET_SECONDS:
+    is_late_enough = _seconds_of_month(now) > LATE_RESET_SECONDS
+    if month != series.month and value > series.last and silence > DAY_SECONDS and is_late_enough:
         # The new month's value is above the old one's by chance: the exporter did not poll at the beginning of the
         # month.
         series = _reset(series, value, month)
@@ -116,18 +121,19 @@ def month_of(moment: datetime) -> int:
     return utc.year * 12 + utc.month
 
 
-def begin_month(source: MonthToDate, poll: PollTime, since: int | None) -> MonthSeries:
+def begin_month(source: MonthToDate, poll: PollTime, full_from: int | None) -> MonthSeries:
     """Return a series after its first poll.
 
-    Its value is counted in full if its month began after `since`, or has that day; else, or if that is None, it is the
-    baseline, so that the counter is 0.
+    `full_from` is the ordinal of a day. From the month of that day on, the value is counted in full. In an earlier
+    month, or if `full_from` is None, the value is the baseline, so that the counter is 0.
     """
     value, month = float(source.value), month_of(poll.now)
-    is_full = since is not None and month >= month_of(datetime.fromordinal(since).replace(tzinfo=UTC))
-    return MonthSeries(month, poll.now.timestamp(), 0.0 if is_full else value, value, value, seen=poll.wall)
+    is_full = full_from is not None and month >= month_of(datetime.fromordinal(full_from).replace(tzinfo=UTC))
+    baseline = 0.0 if is_full else value
+    return MonthSeries(month, poll.now.timestamp(), baseline, high=value, last=value, wall_time=poll.wall)
 
 
-def _age(moment: datetime) -> float:
+def _seconds_of_month(moment: datetime) -> float:
     """Return the seconds since the beginning of the UTC month of a time."""
     utc = moment.astimezone(UTC)
     return (utc - utc.replace(day=1, hour=0, minute=0, second=0, microsecond=0)).total_seconds()

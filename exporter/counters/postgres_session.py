@@ -28,18 +28,18 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
 
     Attributes:
         token: a random name that the session has on the server, too. Behind a pooler, another session may answer.
-        answered: when the last statement that was answered had been sent, by `clock`.
-        reliable: seconds from then on for which it is certain that the server keeps the session.
+        alive_at: when the last statement that was answered had been sent, by `clock`.
+        reliable_seconds: how long from then on it is certain that the server keeps the session.
         is_holder: whether it has the lock of its process's shard.
         has_read: whether it has read the shard's rows.
         clock: seconds that never jump, and that include the time of a suspension.
     """
 
     token = ""
-    answered = 0.0
+    alive_at = 0.0
     is_holder = False
     has_read = False
-    reliable = 0.0
+    reliable_seconds = 0.0
     _is_asking = False
     clock: Callable[[], float]
 
@@ -55,21 +55,21 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         Raises:
             StorageError: there is no session. The message does not contain the password.
         """
-        own: dict[str, str | int] = {
+        parameters: dict[str, str | int] = {
             "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(lease / 3)),
             "client_encoding": "UTF8",
             "application_name": "edge-exporter",
         }
         try:
-            address = make_conninfo(url, **own)
+            address = make_conninfo(url, **parameters)
         except psycopg.Error:
             # The error may quote any part of an address that cannot be parsed.
             raise StorageError("its address is not understood") from None
         try:
             session = await cls.connect(address, autocommit=True, prepare_threshold=None)
         except (psycopg.Error, OSError) as error:
-            raise StorageError(_line(error)) from None
-        session.clock, session.reliable = clock, lease * _RELIABLE
+            raise StorageError(_one_line(error)) from None
+        session.clock, session.reliable_seconds = clock, lease * _RELIABLE
         if problem := _unfit(session):
             session.end()
             raise StorageError(problem)
@@ -83,14 +83,14 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
 
     def is_certain(self) -> bool:
         """Return whether it is certain that the server keeps the session; each request for counters asks for this."""
-        if self.closed or self.clock() >= self.answered + self.reliable:
+        if self.closed or self.clock() >= self.alive_at + self.reliable_seconds:
             return False
-        # Without a statement, the server sends nothing but the end of the session.
         if self._is_asking:
             return True
-        coming = select.poll()
-        coming.register(self.pgconn.socket, select.POLLIN)
-        return not coming.poll(0)
+        # Without a statement, the server sends nothing but the end of the session.
+        incoming = select.poll()
+        incoming.register(self.pgconn.socket, select.POLLIN)
+        return not incoming.poll(0)
 
     async def ask(self, statement: LiteralString, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """Execute a statement, and return its rows.
@@ -105,10 +105,10 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         except psycopg.Error as error:
             # After any error it is uncertain which locks the session holds, so a new one is needed.
             self.end()
-            raise StorageError(_line(error)) from None
+            raise StorageError(_one_line(error)) from None
         finally:
             self._is_asking = False
-        self.answered = sent
+        self.alive_at = sent
         return rows
 
     def check_own(self, *, is_own: bool) -> None:
@@ -118,13 +118,13 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             raise StorageError(_POOLER)
 
     async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
-        """Wait for an answer, at most `reliable` seconds: a proxy may keep a connection open without a server."""
+        """Wait for an answer, at most `reliable_seconds`: a proxy may keep a connection open without a server."""
         try:
-            async with asyncio.timeout(self.reliable):
+            async with asyncio.timeout(self.reliable_seconds):
                 return await wait_async(gen, self.pgconn.socket)
         except TimeoutError:
             self.end()
-            raise psycopg.OperationalError(f"no answer within {self.reliable:g} s") from None
+            raise psycopg.OperationalError(f"no answer within {self.reliable_seconds:g} s") from None
         except asyncio.CancelledError:
             self.end()
             raise
@@ -148,22 +148,22 @@ def _limits(lease: float) -> dict[str, str]:
     The server ends a session that sends no statement for a lease, or does not receive an answer for as long. It ends a
     statement earlier, so that no statement is executed after the time for which this process relies on the session.
     """
-    whole, third = str(int(lease * 1000)), str(int(lease * 1000 / 3))
+    lease_ms, third_ms = str(int(lease * 1000)), str(int(lease * 1000 / 3))
     return {
-        "idle_session_timeout": whole,
+        "idle_session_timeout": lease_ms,
         "statement_timeout": str(int(lease * 1000 * 2 / 3)),
-        "lock_timeout": third,
-        "tcp_user_timeout": whole,
+        "lock_timeout": third_ms,
+        "tcp_user_timeout": lease_ms,
         "tcp_keepalives_idle": str(max(1, int(lease / 3))),
         "tcp_keepalives_interval": "1",
         "tcp_keepalives_count": str(max(1, int(lease * 2 / 3))),
-        "client_connection_check_interval": third,
+        "client_connection_check_interval": third_ms,
         # The database's own setting may confirm a commit before it is on disk.
         "synchronous_commit": "on",
     }
 
 
-def _line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or repr(error)
 
 

@@ -85,25 +85,25 @@ class PostgresStorage(Storage):
         if self._clock() < self._claims_from:
             self.obstacle = "the shards are left to their former holders for now"
             return None
-        held = sorted(set(self._wanted).intersection(self.locks.held or ()))
+        held_before = sorted(set(self._wanted).intersection(self.locks.held or ()))
         for index in self._wanted:
-            if index not in held and await self.locks.take(session, index):
+            if index not in held_before and await self.locks.take(session, index):
                 self.index = index
                 return index
-        self.obstacle = self._obstacle(held)
+        self.obstacle = self._obstacle(held_before)
         return None
 
-    def _obstacle(self, held: Sequence[int]) -> str:
+    def _obstacle(self, held_before: Sequence[int]) -> str:
         """Return why no wanted shard could be locked, of which these were held before the attempt."""
         total = self.locks.total
-        if len(held) < len(self._wanted):
+        if len(held_before) < len(self._wanted):
             return "another exporter has locked a free shard just now"
-        if len(held) == total:
+        if len(held_before) == total:
             return f"{total} of {total} shards are held"
-        return f"shard {held[0]} of {total} is held"
+        return f"shard {held_before[0]} of {total} is held"
 
     async def is_open(self) -> bool:
-        """Return whether the session that has read the shard's rows lasts.
+        """Return whether the session that has read the shard's rows still exists.
 
         If the server has not been asked for most of a pulse, it is asked now, so that it does not end the session.
 
@@ -113,7 +113,7 @@ class PostgresStorage(Storage):
         session = self._certain_session()
         if session is None or not session.has_read:
             return False
-        if self._clock() >= session.answered + self.pulse * _EARLY:
+        if self._clock() >= session.alive_at + self.pulse * _EARLY:
             await self.locks.read(session)
         return True
 
@@ -193,7 +193,7 @@ class PostgresStorage(Storage):
     async def _connect(self) -> Session:
         """Begin a session in place of the former one; create the table if it does not exist."""
         if self._session is not None and self._session.is_holder:
-            self._held_at = self._session.answered
+            self._held_at = self._session.alive_at
         await self.close()
         try:
             session = await Session.begin(self._url(), self._lease, self._clock)
@@ -210,7 +210,7 @@ class PostgresStorage(Storage):
         return session
 
     async def _lock_again(self, session: Session, index: int) -> bool:
-        """Lock the shard in a session, unless that has the lock; return whether it has it."""
+        """Lock the shard in a session that does not have the lock yet; return whether the session has it."""
         try:
             await self.locks.read(session)
         except OtherTotalError:

@@ -41,12 +41,12 @@ def to_columns(rows: Mapping[PollKey, StateRow | None]) -> list[Columns]:
     return [(*key, storable(row.name), row.success, row.data) for key, row in sorted(written.items())]
 
 
-def from_columns(found: Iterable[Sequence[Any]]) -> dict[PollKey, StateRow]:
-    """Return the rows that were read."""
+def from_columns(stored: Iterable[Sequence[Any]]) -> dict[PollKey, StateRow]:
+    """Return the rows whose columns were read."""
     # The first three texts are interned, because thousands of rows share them.
     return {
         PollKey.of(intern(collector), intern(account), intern(kind), target_id): StateRow(name, success, data)
-        for collector, account, kind, target_id, name, success, data in found
+        for collector, account, kind, target_id, name, success, data in stored
     }
 
 

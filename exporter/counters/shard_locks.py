@@ -7,7 +7,7 @@ from exporter.counters.postgres_session import Session
 from exporter.counters.storage import StorageError
 
 # A lock's number is the number of its shard, plus this factor times the number of all shards.
-_TOTAL = 1 << 16
+_TOTAL_FACTOR = 1 << 16
 
 
 class OtherTotalError(StorageError):
@@ -30,23 +30,25 @@ class ShardLocks:
 
     @property
     def _class(self) -> int:
+        """The first number of each lock of the installation; the second one is that of the shard."""
         # A positive number, because pg_locks shows negative ones in another form.
         return int.from_bytes(blake2b(self.installation.encode(), digest_size=4).digest()) >> 1
 
     async def take(self, session: Session, index: int) -> bool:
         """Lock a shard if it is free; return whether the session has the lock."""
-        values = {"class": self._class, "number": self.total * _TOTAL + index, "session": session.token}
+        values = {"class": self._class, "number": self.total * _TOTAL_FACTOR + index, "session": session.token}
         ((is_locked,),) = await session.ask(_LOCK, values)
+        # None if another session has executed the statement, as behind a pooler.
         session.is_holder = bool(is_locked)
         return session.is_holder
 
     async def read(self, session: Session) -> None:
         """Read into `held` which shards are locked; raises OtherTotalError if exporters have another number of them."""
-        ((name, locks),) = await session.ask(_HELD, {"class": self._class})
-        session.check_own(is_own=name == session.token)
-        self.held = {lock % _TOTAL for lock in locks if lock // _TOTAL == self.total}
-        if others := [lock // _TOTAL for lock in locks if lock // _TOTAL != self.total]:
-            # They count the same targets. If two have locked at the same moment, both stop.
+        ((token, locks),) = await session.ask(_HELD, {"class": self._class})
+        session.check_own(is_own=token == session.token)
+        self.held = {lock % _TOTAL_FACTOR for lock in locks if lock // _TOTAL_FACTOR == self.total}
+        if others := [total for lock in locks if (total := lock // _TOTAL_FACTOR) != self.total]:
+            # Those exporters count the same targets. If two have locked at the same moment, both stop.
             session.end()
             raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self.total}")
 

@@ -21,6 +21,7 @@ from exporter.log import logger
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 4
+# How long a call waits for a lock of another process on the database; a reader that is not the exporter waits longer.
 BUSY_SECONDS = 2.0
 _READING_SECONDS = 10.0
 # Files that SQLite keeps next to the database: the journal, and its index.
@@ -28,7 +29,7 @@ _JOURNAL = ("-wal", "-shm")
 # Errors after which the connection stays open. On a full disk, closing it would remove the journal: one more commit
 # would find room, and the next one would fail again.
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
-# Errors that mean that the content of the file is damaged.
+# Errors that mean that the content of the file is damaged; the first one if a table is missing.
 _DAMAGES = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -58,7 +59,7 @@ class FileStorage(Storage):
         self._lock: TextIO | None = None
         self._database: sqlite3.Connection | None = None
         # The device and the inode of the file that is open.
-        self._inode = (0, 0)
+        self._file_id = (0, 0)
         self._is_read = False
 
     async def is_open(self) -> bool:
@@ -86,7 +87,7 @@ class FileStorage(Storage):
             found = self._path.stat()
         except OSError:
             return False
-        is_same = found.st_size > 0 and (found.st_dev, found.st_ino) == self._inode
+        is_same = found.st_size > 0 and (found.st_dev, found.st_ino) == self._file_id
         return is_same and self._database is not None
 
     def _open_locked(self) -> dict[PollKey, StateRow]:
@@ -95,16 +96,19 @@ class FileStorage(Storage):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
                 self._lock = _locked(self._path)
+            # This is called only if `_is_open` has not found the open file at its path.
             if self._database is not None:
                 self._log.error("state file was lost, it is written again", path=self.location)
                 self._disconnect()
-            rows = self._open()
+            rows = self._open_or_replace()
         except (sqlite3.Error, ValueError, OSError) as error:
             self._disconnect()
             raise self._unusable(error) from error
-        # After the first reading, the rows in memory are newer than those of any file.
-        is_first, self._is_read = not self._is_read, True
-        return rows if is_first else {}
+        if self._is_read:
+            # The rows in memory are newer than those of any file.
+            return {}
+        self._is_read = True
+        return rows
 
     def _commit(self, changes: Changes) -> None:
         if self._database is None:
@@ -137,7 +141,7 @@ class FileStorage(Storage):
         reason = getattr(error, "strerror", None) or error
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 
-    def _open(self) -> dict[PollKey, StateRow]:
+    def _open_or_replace(self) -> dict[PollKey, StateRow]:
         """Open the file, or a new one in place of one that is damaged; return its rows."""
         try:
             return self._read()
@@ -159,6 +163,7 @@ class FileStorage(Storage):
         """
         is_new = not self._path.exists()
         if not is_new and not self._path.stat().st_size:
+            # SQLite would take it for a new database, and the loss would not be reported.
             raise ValueError("it is empty")
         self._database = database = sqlite3.connect(self._path, timeout=BUSY_SECONDS, check_same_thread=False)
         if is_new:
@@ -179,7 +184,7 @@ class FileStorage(Storage):
             raise ValueError("a row is damaged")
         database.execute("PRAGMA synchronous = FULL")
         found = self._path.stat()
-        self._inode = (found.st_dev, found.st_ino)
+        self._file_id = (found.st_dev, found.st_ino)
         return from_columns(values for *values, _ in rows)
 
 
@@ -209,11 +214,11 @@ def rows_of(path: Path, collectors: Collection[str]) -> dict[PollKey, StateRow]:
     Raises:
         StorageError: it cannot be read.
     """
-    wanted = f"{_ROWS} WHERE collector IN ({', '.join('?' * len(collectors))})"
+    statement = f"{_ROWS} WHERE collector IN ({', '.join('?' * len(collectors))})"
     try:
         address = f"file:{quote(str(path.absolute()))}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=_READING_SECONDS)) as database:
-            return from_columns(values for *values, _ in database.execute(wanted, tuple(collectors)))
+            return from_columns(values for *values, _ in database.execute(statement, tuple(collectors)))
     except sqlite3.Error as error:
         raise StorageError(f"{path} cannot be read: {error}") from error
 

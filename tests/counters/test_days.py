@@ -173,10 +173,10 @@ def test_a_reset_to_0_leaves_the_counter_to_the_bit(family: PollResult) -> None:
 @pytest.mark.parametrize(
     "series",
     [
-        MonthSeries(24314, 2.5, 0.1, 0.3, 0.2, 17.5, seen=3.5),
-        MonthSeries(24314, 2.5, 0.1, 0.3, 0.2, 17.5, seen=3.5, has_fallen=True),
-        MonthSeries(24314, 2.5, 0.1, 0.3, 0.2, 17.5, seen=3.5, former=0.0, guard=60.0),
-        MonthSeries(24314, 2.5, 0.1, 0.3, 0.2, 17.5, seen=3.5, has_fallen=True, former=9.0, is_held=True),
+        MonthSeries(24314, 2.5, 0.1, 0.3, 0.2, 17.5, wall_time=3.5),
+        MonthSeries(24314, 2.5, 0.1, 0.3, 0.2, 17.5, wall_time=3.5, has_fallen=True),
+        MonthSeries(24314, 2.5, 0.1, 0.3, 0.2, 17.5, wall_time=3.5, former=0.0, guard_seconds=60.0),
+        MonthSeries(24314, 2.5, 0.1, 0.3, 0.2, 17.5, wall_time=3.5, has_fallen=True, former=9.0, is_held=True),
         DaySeries(DAY_0, 0.1, -46, {-1: 100, 0: 2**63}, {0: 0.25}, {-1: 99}),
         ChangeSeries(float(2**48 - 1), 1770379200.25),
     ],
