@@ -118,7 +118,7 @@ class Explainer:
 
     def presence(self, targets: Iterable[str]) -> dict[str, str]:
         """Return what is known of targets that have no absences. The keys are their labels or names, as given."""
-        found, own = dict.fromkeys(targets, "not known, or removed"), self.registry.shard
+        found, own = dict.fromkeys(targets, "not known, removed, or left out by the configuration"), self.registry.shard
         for selection in self.registry.selections(*self.kinds()):
             for one in self.registry.selected(selection.account, selection.kind):
                 for given in found.keys() & {one.key.label, one.name, self.registry.name_of(one.key)}:
