@@ -422,8 +422,8 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
         with capture_logs() as logs:
             monkeypatch.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
             await until(lambda: any(line["event"] == "task fails" for line in logs))
-            ended = daemon.work.tasks.rounds["renderer"].ended
-            await until(lambda: daemon.work.tasks.rounds["renderer"].ended > ended, "the end of a round that failed")
+            ended = daemon.work.tasks.rounds["renderer"].ended_at
+            await until(lambda: daemon.work.tasks.rounds["renderer"].ended_at > ended, "the end of a round that failed")
         assert [(line["task"], line["error"]) for line in logs if line["event"] == "task fails"] == [
             ("renderer", "ZeroDivisionError('division by zero')")
         ]

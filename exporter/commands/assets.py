@@ -12,13 +12,8 @@ from exporter.commands.output.printing import complain, complaining, counted
 def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dict[Path, str]]:
     """Write files, name → content, to a folder, which is created if it does not exist.
 
-    With `force`, existing files that differ are replaced; otherwise they are kept.
-
-    Returns:
-        The number of files that were written, and path → differences of the files that were kept.
-
-    Raises:
-        AssetError: a file cannot be written.
+    With `force`, existing files that differ are replaced; otherwise they are kept. Return the number of files that were
+    written, and path → differences of the files that were kept. Raises AssetError if a file cannot be written.
     """
     written_count = 0
     kept: dict[Path, str] = {}

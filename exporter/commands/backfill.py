@@ -105,8 +105,7 @@ def _with_charts(settings: Settings, collectors: Iterable[Collector]) -> list[Ta
 def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
     """Parse texts `NAME=VALUE` to name → value; `taken` are the names of labels that the series have already.
 
-    Raises:
-        click.UsageError: a name is not valid, is taken, or occurs twice.
+    Raises click.UsageError if a name is not valid, is taken, or occurs twice.
     """
     found: dict[str, str] = {}
     for text in labels:
@@ -124,14 +123,9 @@ async def _read(
     first: datetime | None,
     last: datetime | None,
 ) -> tuple[str, list[PastSeries], list[str]]:
-    """Read the counts of days from the charts.
+    """Read the counts of days from the charts of the collectors `charted`; `first` and `last` are as for `_days`.
 
-    Args:
-        settings: the settings.
-        collectors: all collectors; those that discover targets are polled first.
-        charted: the collectors whose charts are read.
-        first: the first day, as for `_days`.
-        last: the last day, as for `_days`.
+    Those of `collectors` that discover targets are polled first.
 
     Returns:
         The days as text, the series, and messages about what could not be read.

@@ -11,8 +11,7 @@ from exporter.web.auth.web_config import load_web_config
 def read_settings(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
     """Read the settings from a file, flags (name → text) and environment, then check the web configuration file.
 
-    Raises:
-        ConfigurationError: contains all faults of the settings or, if there are none, of the web configuration file.
+    Raises ConfigurationError with all faults of the settings or, if there are none, of the web configuration file.
     """
     settings = load(config, flags, environ)
     if settings.web.config_file is not None:

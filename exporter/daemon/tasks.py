@@ -75,8 +75,8 @@ class Tasks:
                 if is_failing:
                     self._log.info("task works again", task=name)
                 is_failing = False
-                own.succeeded = self._clocks.wall()
-            own.ended = self._clocks.monotonic()
+                own.succeeded_at = self._clocks.wall()
+            own.ended_at = self._clocks.monotonic()
 
     async def cancel(self) -> None:
         """End all tasks."""

@@ -40,12 +40,8 @@ class ListenError(Exception):
 def bind(host: str, port: int) -> socket.socket:
     """Return a listening TCP socket; the system queues connections until a server accepts them.
 
-    Args:
-        host: the address; empty for every address of the machine.
-        port: 0 for a free one.
-
-    Raises:
-        ListenError: the address cannot be used.
+    An empty host means every address of the machine, and the port 0 a free one. Raises ListenError if the address
+    cannot be used.
     """
     is_dual = not host and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if is_dual else socket.AF_INET

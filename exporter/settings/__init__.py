@@ -2,8 +2,7 @@
 
 - `model.py`: all sections, as pydantic-settings merges them; `account.py`, `targets.py` and `service.py`: those that no
   other room declares. The section of the collectors is made from the catalogue.
-- `flags.py`: the values that the command line and the environment can set; `loading.py`: loads all.
-- `removed_keys.py`: keys of earlier versions, each with the message that refuses it.
+- `flags.py`: what flags and variables can set; `loading.py`: loads all, and refuses keys that were removed.
 
 In: text. Out: frozen settings, or all faults at once.
 """

@@ -8,7 +8,6 @@ from typing import Any
 
 from exporter.settings.flags import CONFIG_VARIABLE, DATABASE_VARIABLES, FALLBACK_VARIABLES, PREFIX, flags, variables
 from exporter.settings.model import Settings
-from exporter.settings.removed_keys import REMOVED
 from exporter.validation.configuration_errors import ConfigurationFault, KeyPath, Place, suggestion
 from exporter.validation.section import validated
 from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
@@ -20,6 +19,16 @@ Given = dict[KeyPath, tuple[object, Place]]
 _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)")
 # Key of a value → the key that it replaces in a lower source: a secret replaces the file of the secret, and vice versa.
 _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
+# Path of the key without the places in lists → the message that refuses it, which docs/upgrading.md explains.
+_REMOVED: Mapping[str, str] = {
+    "accounts.proxy": "set HTTPS_PROXY or HTTP_PROXY, and NO_PROXY for what is called directly",
+    "accounts.ca_file": "set SSL_CERT_FILE, or SSL_CERT_DIR",
+    "endpoint_files": "write the items of these files below endpoints",
+    "endpoints.metrics.complete": "delete it: a new label value is always counted from the counter's first sight on",
+    "series.max_per_family": "use series.max_label_values, the most label values of a metric for each target",
+    "alertmanager_url": "Alertmanager's own page silences an alert that fires; amtool silences a target before",
+    "series.created": "counters have no _created samples; query how a counter has changed with rate() and increase()",
+}
 
 
 def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -52,7 +61,7 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
     settable = {path: Place(name) for name, path in (known | DATABASE_VARIABLES).items()}
     file = replace(file, places=places, settable=settable)
     above = _sections(file.data, given)
-    return validated(file, lambda: Settings(above, file, **file.data), faults, REMOVED)
+    return validated(file, lambda: Settings(above, file, **file.data), faults, _REMOVED)
 
 
 def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:

@@ -58,7 +58,7 @@ class Application:
 
 
 class _Endpoints:
-    """The endpoints."""
+    """The methods that answer requests; `create_app` has their paths."""
 
     def __init__(self, parts: Callable[[], Parts], reload: Reload) -> None:
         self._parts = parts
@@ -80,7 +80,7 @@ class _Endpoints:
         found = health(self._parts())
         if found["waits_for"]:
             return _lines([f"not ready: {found['waits_for']}"], 503)
-        # A roll-out that replaces the exporters for which a spare waits must go on.
+        # A spare is ready too: a roll-out waits for it before it replaces the exporter whose shard the spare takes.
         return _lines([f"ready, {found['spare']}" if found["spare"] else "ready"])
 
     async def reload(self, _request: Request) -> Response:
@@ -97,7 +97,7 @@ class _Endpoints:
     async def target(self, request: Request) -> Response:
         """`/target/{kind}/{id}`; the id may contain slashes."""
         values = await target_page(self._parts(), request.path_params["target"], request.query_params)
-        # As many segments as the browser has seen, which may be behind a proxy.
+        # Relative links also work behind a proxy. Only the undecoded path has the slashes that the browser has seen.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
         return self._page("target.html", {"root": "../" * (path.count(b"/") - 1), **values})
 
@@ -138,7 +138,7 @@ class _Endpoints:
 
 
 def _lines(lines: Iterable[str], status: int = 200) -> Response:
-    """Answer with lines of text; what cannot be displayed or sent, such as in the name of a file, is escaped."""
+    """Answer with lines of text; characters that cannot be displayed or sent, such as in a file's name, are escaped."""
     return PlainTextResponse("".join(f"{escape(line)}\n" for line in lines), status)
 
 

@@ -53,8 +53,8 @@ def _quality(text: str) -> float:
 def accepted(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
     """Return the format that the headers of a request prefer, and whether they accept gzip."""
     accept, encoding = (
-        b",".join(value for known, value in headers if known == name).decode("latin-1")
-        for name in (b"accept", b"accept-encoding")
+        b",".join(value for name, value in headers if name == wanted).decode("latin-1")
+        for wanted in (b"accept", b"accept-encoding")
     )
     return choose_format(accept), accepts_gzip(encoding)
 
@@ -64,9 +64,9 @@ def accepted(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
 def choose_format(accept: str) -> Format:
     """Choose OpenMetrics if `Accept` names it with a quality not below that of text."""
     qualities = _qualities(accept)
-    wanted = qualities.get(_OPENMETRICS, 0.0)
-    text = next((qualities[name] for name in _TEXT if name in qualities), 0.0)
-    return Format.OPENMETRICS if wanted > 0 and wanted >= text else Format.TEXT
+    of_openmetrics = qualities.get(_OPENMETRICS, 0.0)
+    of_text = next((qualities[name] for name in _TEXT if name in qualities), 0.0)
+    return Format.OPENMETRICS if of_openmetrics > 0 and of_openmetrics >= of_text else Format.TEXT
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
@@ -77,7 +77,7 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 
 def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS) -> Send:
-    """Return a `send` that sets headers of an answer; one that the answer has already is replaced."""
+    """Return a `send` that also sets these headers; a header that the answer has already is replaced."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

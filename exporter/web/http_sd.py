@@ -30,7 +30,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         raise HTTPException(404, f"there is no kind {kind[:50]!r}; there are: {', '.join(kinds)}")
     configured = tuple(selection.account for selection in registry.selections(kind))
     given = read_fields(query, {"account": configured, "shard": ("own",)})
-    accounts, is_own = given["account"] or configured, bool(given["shard"])
+    accounts, only_own = given["account"] or configured, bool(given["shard"])
     found: list[KnownResource] = []
     unknown: list[str] = []
     for account in accounts:
@@ -41,10 +41,10 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         is_whole = registry.is_known_whole(account, kind) and not any(map(_may_get_an_address, selected))
         if not (reachable or is_whole):
             unknown.append(account)
-        found += [one for one in reachable if not is_own or registry.owns(one.key)]
+        found += [one for one in reachable if not only_own or registry.owns(one.key)]
     if unknown and len(unknown) == len(accounts):
-        words = f"no {kind} has been listed yet, or none has an address yet; accounts: {', '.join(unknown)}"
-        raise HTTPException(503, words)
+        message = f"no {kind} has been listed yet, or none has an address yet; accounts: {', '.join(unknown)}"
+        raise HTTPException(503, message)
     return [_group(one) for one in sorted(found, key=lambda one: one.key)], unknown
 
 

@@ -23,7 +23,7 @@ MOST_QUOTED = 100
 # After so many pieces other tasks of the loop run, even if the client is fast.
 STRETCH_PIECES = 4
 EVERYTHING = Filter()
-# A client that takes nothing keeps as much in memory.
+# The largest answer that is sent in one piece: if the client reads nothing, all of it stays in memory.
 LARGEST_AT_ONCE = 1024 * 1024
 
 
@@ -31,7 +31,7 @@ LARGEST_AT_ONCE = 1024 * 1024
 class MetricsEndpoint:
     """Serves the exposition; a scrape renders nothing.
 
-    Whether counters may be served is asked in each request, because this process may have been suspended since.
+    Each request asks whether counters may be served: another exporter may count after this process was suspended.
     """
 
     parts: Parts
@@ -72,23 +72,22 @@ class MetricsEndpoint:
         """Read the filter of a request; return the refusal if it is invalid."""
         if scope["method"] not in READING:
             return PlainTextResponse("Method Not Allowed\n", 405, {"Allow": ", ".join(READING)})
-        if not scope["query_string"]:
+        text = scope["query_string"].decode("latin-1")
+        if not text:
             return EVERYTHING
         try:
-            query = parse_qs(
-                scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_VALUES
-            )
+            query = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_VALUES)
         except ValueError:
             return PlainTextResponse(f"there are more than {MOST_VALUES} parameters\n", status_code=400)
         names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)
         known = frozenset(self.parts.schedule.plans)
-        for unknown in sorted(collectors - known):
-            words = f"no collector is named {unknown[:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
-            return PlainTextResponse(words, status_code=400)
+        if unknown := sorted(collectors - known):
+            message = f"no collector is named {unknown[0][:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
+            return PlainTextResponse(message, status_code=400)
         polled = {one.target.key.label for one in all_targets(self.parts)} if targets else set[str]()
-        for unknown in sorted(targets - polled):
-            words = f"{unknown[:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
-            return PlainTextResponse(words, status_code=404)
+        if unknown := sorted(targets - polled):
+            message = f"{unknown[0][:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
+            return PlainTextResponse(message, status_code=404)
         return Filter(names, collectors, targets)
 
 
@@ -97,7 +96,7 @@ def _cut(body: bytes) -> Iterator[bytes]:
 
 
 async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool) -> None:
-    """Send an answer piece by piece: a slow client keeps one at a time in memory. The server sends none after HEAD."""
+    """Send an answer piece by piece, so that a slow client keeps one piece in memory. uvicorn omits them after HEAD."""
     await send({"type": "http.response.start", "status": 200, "headers": _headers(form, size, gzip=gzip)})
     for number, piece in enumerate(pieces, 1):
         await send({"type": "http.response.body", "body": piece, "more_body": True})

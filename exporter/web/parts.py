@@ -20,13 +20,13 @@ class Round:
 
     Attributes:
         seconds: the longest usual time between the ends of two rounds.
-        ended: when the last round ended, with or without an error, on the monotonic clock; at first the start.
-        succeeded: when a round last succeeded, in unix seconds; None if none has.
+        ended_at: when the last round ended, with or without an error, on the monotonic clock; at first the start.
+        succeeded_at: when a round last succeeded, in unix seconds; None if none has.
     """
 
     seconds: float
-    ended: float
-    succeeded: float | None = None
+    ended_at: float
+    succeeded_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ class WebServer:
             access,
             self._connections,
             None if self._tls is None else self._tls.latest,
+            # Ready answers are sent without access control.
             lambda scope: ready(scope) if access.is_open else None,
         )
         self._server.start()

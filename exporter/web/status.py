@@ -19,11 +19,12 @@ SHORTEST_STALL = 30.0
 
 def status_of(parts: Parts) -> Json:
     """Return the state of the whole exporter."""
-    process, shard, statuses = parts.process(), parts.registry.shard, list(all_targets(parts))
-    accounts, collectors = defaultdict[str, list[Status]](list), defaultdict[str, list[Status]](list)
+    process, shard = parts.process(), parts.registry.shard
+    statuses = list(all_targets(parts))
+    by_account, by_collector = defaultdict[str, list[Status]](list), defaultdict[str, list[Status]](list)
     for one in statuses:
-        accounts[one.target.client_name].append(one)
-        collectors[one.collector].append(one)
+        by_account[one.target.client_name].append(one)
+        by_collector[one.collector].append(one)
     failures = _failures(statuses)
     return {
         "version": parts.version,
@@ -37,8 +38,8 @@ def status_of(parts: Parts) -> Json:
         "config_faults": process.config_faults,
         "ledger": {"fault": parts.ledger.fault, "set_aside": process.set_aside},
         "targets": count_states(statuses),
-        "accounts": [_account(parts, process, name, accounts[name], failures) for name in parts.schedule.accounts],
-        "collectors": [_collector(parts, name, collectors[name]) for name in parts.schedule.plans],
+        "accounts": [_account(parts, process, name, by_account[name], failures) for name in parts.schedule.accounts],
+        "collectors": [_collector(parts, name, by_collector[name]) for name in parts.schedule.plans],
         "failures": failures,
         "removed": [
             {"account": one.key.account, "target": one.key.label, "name": one.name, "at": one.at}
@@ -62,21 +63,21 @@ def health(parts: Parts) -> Json:
         "ready": not waits_for,
         "waits_for": waits_for,
         "spare": process.spare,
-        "rounds": {name: one.succeeded for name, one in process.rounds.items()},
+        "rounds": {name: one.succeeded_at for name, one in process.rounds.items()},
     }
 
 
 def _ailment(parts: Parts, process: Process) -> str:
     """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
     now = parts.clocks.monotonic()
-    works = {
+    working = {
         "the scheduler": now - parts.schedule.last_tick < SHORTEST_STALL,
         "the ledger": parts.ledger.is_alive(),
         "the exposition": parts.renderer.is_alive(),
     }
     for name, one in process.rounds.items():
-        works[f"the task {name}"] = now - one.ended < max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL)
-    return next((f"{name} has stalled" for name, is_working in works.items() if not is_working), "")
+        working[f"the task {name}"] = now - one.ended_at < max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL)
+    return next((f"{name} has stalled" for name, is_working in working.items() if not is_working), "")
 
 
 def _waits_for(parts: Parts, process: Process) -> str:
@@ -89,13 +90,13 @@ def _waits_for(parts: Parts, process: Process) -> str:
         return ""
     missing = process.unproven if parts.schedule.all_discovered() else "discovery has not ended"
     if missing:
-        return _refusal(parts, process) or missing
+        return _credential_problems(parts, process) or missing
     reason = parts.ledger.why_no_counters()
     return f"no counter is served: {reason}" if reason else ""
 
 
-def _refusal(parts: Parts, process: Process) -> str:
-    """Return the credentials that are refused, or could not be read or sent, in words; empty if none.
+def _credential_problems(parts: Parts, process: Process) -> str:
+    """Return, in words, the credentials that are refused, or could not be read or sent; empty if none.
 
     Readiness waits for those of accounts; if there is no account, for those of databases.
     """

@@ -36,26 +36,29 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     """
     asked = read_fields(query, {"account": None})["account"]
     polled = [one for one in all_targets(parts) if one.target.key.label == label]
-    removed = {one.key.account: one for one in parts.registry.removals() if one.key.label == label}
+    removals = {one.key.account: one for one in parts.registry.removals() if one.key.label == label}
+    # Account → the key and the name of its target with this label.
     known = {one.target.client_name: (one.target.key, one.target.name) for one in polled}
-    known |= {account: (one.key, one.name) for account, one in removed.items()}
+    known |= {account: (one.key, one.name) for account, one in removals.items()}
     chosen = sorted(account for account in known if not asked or account in asked)
     if not chosen:
-        why, kinds = parts.process().spare or parts.explainer.presence([label])[label], parts.explainer.kinds()
-        raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
+        why = parts.process().spare or parts.explainer.presence([label])[label]
+        kinds = ", ".join(parts.explainer.kinds())
+        raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {kinds}")
     if len(chosen) > 1:
         raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(chosen)}")
     (account,) = chosen
     key, name = known[account]
     results = sorted((one for one in polled if one.target.key == key), key=lambda one: one.collector)
-    explained, grafana = await absences(parts, (), [label]), parts.process().dashboard_url
+    explained = await absences(parts, (), [label])
+    grafana = parts.process().dashboard_url
     return {
         "now": parts.clocks.wall(),
         "account": account,
         "target": label,
         "id": key.id,
         "name": name,
-        "removed": removed[account].at if account in removed else None,
+        "removed": removals[account].at if account in removals else None,
         "results": [target_values(parts, one) for one in results],
         "values": await _present_values(parts, key),
         "absences": [one for one in explained["absences"] if one["account"] == account],
@@ -77,7 +80,8 @@ async def _present_values(parts: Parts, key: TargetKey) -> list[Json]:
 def _dashboard(grafana: str, key: TargetKey) -> str:
     """Return the address of the dashboard that shows a target."""
     dashboard, variable = _DASHBOARDS.get(key.kind, ("edge-overview", ""))
-    chosen = {"account": key.account, variable: key.id}
     # A database belongs to no account.
-    query = urlencode({f"var-{name}": value for name, value in chosen.items() if name and value})
-    return f"{grafana}/d/{dashboard}?{query}"
+    chosen = {"var-account": key.account} if key.account else {}
+    if variable:
+        chosen[f"var-{variable}"] = key.id
+    return f"{grafana}/d/{dashboard}?{urlencode(chosen)}"

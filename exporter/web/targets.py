@@ -30,7 +30,7 @@ def all_targets(parts: Parts) -> Iterator[Status]:
     for name, plan in parts.schedule.plans.items():
         for target in parts.registry.targets(plan.collector.polls):
             is_new = PollKey(target.key, name) not in store.statuses
-            # Where discovery is off, it may look up names, which has no status.
+            # If discovery is off, its collector may still look up names; such polls have no status.
             if is_new and plan.collector.wants(discovery.without_names(target)):
                 yield Status(target, name, success=store.remembered(name, target))
 
@@ -38,11 +38,9 @@ def all_targets(parts: Parts) -> Iterator[Status]:
 def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Json:
     """Return the targets that a URL's query asks for, failing ones first, then by account, kind and id.
 
-    `states` are the numbers of the targets that match, whatever states are asked for; `matched` is the number of those
-    found, of which `targets` has at most `limit`, from the offset of `query` on.
-
-    Raises:
-        HTTPException: a parameter is unknown or invalid (400).
+    `states` counts the targets of every state that match the rest of the query. `matched` counts those of the states
+    that are asked for, of which `targets` has at most `limit`, from the offset on. Raises HTTPException (400) if a
+    parameter is unknown or invalid.
     """
     asked = _read_query(parts, query)
     offset, wanted = asked["offset"], asked["state"] or STATES
@@ -62,7 +60,7 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
 
 
 def _read_query(parts: Parts, query: QueryParams) -> Json:
-    """Return the values of a URL's parameters: one of `search` and `offset`, and those of the others as tuples."""
+    """Return a URL's parameters: `search` as one text, `offset` as a number, and each other one as its values."""
     plans, accounts = parts.schedule.plans, parts.schedule.accounts
     allowed = {"search": None, "collector": plans, "account": accounts, "state": STATES, "offset": None}
     given = read_fields(query, allowed)
@@ -79,15 +77,17 @@ def _matches(asked: Json, words: Collection[str], status: Status) -> bool:
         return False
     if asked["account"] and account not in asked["account"]:
         return False
-    text = f"{target.name}\n{target.key.label}\n{account}\n{status.reason}".casefold() if words else ""
+    if not words:
+        return True
+    text = f"{target.name}\n{target.key.label}\n{account}\n{status.reason}".casefold()
     return all(word in text for word in words)
 
 
 def target_values(parts: Parts, status: Status) -> Json:
     """Return a target as one collector sees it; `reason` is one word for its failure."""
     wall, due = parts.clocks.wall(), parts.schedule.due_at(status.key)
-    # The series of a stale target have ended: it has failed for too long.
-    is_stale = not (status.up or status.families) and status.success > 0 and status.polled > 0
+    # A stale target has failed for so long that its series have ended.
+    is_stale = status.polled > 0 and status.success > 0 and not status.up and not status.families
     return {
         "account": status.target.client_name,
         "collector": status.collector,

@@ -36,9 +36,6 @@ CALLABLE: Mapping[str, Operation[Any]] = {
 class _Time(click.DateTime):
     """A parameter type: a day, or a time with its zone; it is converted to UTC."""
 
-    def __init__(self) -> None:
-        super().__init__(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"])
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         """Convert a text to a UTC time in the platform's format."""
         time = super().convert(value, param, ctx)
@@ -75,7 +72,7 @@ def _array(text: str) -> list[Any]:
 _TYPES = {
     "integer": click.INT,
     "boolean": click.BOOL,
-    "date-time": _Time(),
+    "date-time": _Time(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"]),
     "json": _array,
     "string": click.STRING,
 }
@@ -101,7 +98,7 @@ def command_of(operation: Operation[Any]) -> click.Command:
     marks = "(writes) " if operation.writes else ""
     if not operation.documented:
         marks += "(not in every deployment) "
-    callee_kind = "database" if operation.path == sql_over_http.PIPELINE.path else "account"
+    kind = "database" if operation.path == sql_over_http.PIPELINE.path else "account"
     parameters: list[click.Parameter] = [*map(_option, operation.parameters)]
     if operation is SQL:
         parameters.append(click.Argument(["statements"], metavar="STATEMENT...", nargs=-1, required=True))
@@ -113,9 +110,7 @@ def command_of(operation: Operation[Any]) -> click.Command:
         help=f"{marks}{operation.help}\n\n\b\n{operation.method} {operation.path}",
         short_help=marks + operation.help,
     )
-    @click.option(
-        f"--{callee_kind}", "callee", metavar="NAME", help=f"The {callee_kind} to call; needed if there are several."
-    )
+    @click.option(f"--{kind}", "callee", metavar="NAME", help=f"The {kind} to call; needed if there are several.")
     @click.option("-y", "--yes", is_flag=True, help="Send the request, although it may change something.")
     @config_option
     def command(

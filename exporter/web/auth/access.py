@@ -50,6 +50,7 @@ class AccessControl:
         """Apply another configuration from now on."""
         users = config.basic_auth_users.items()
         self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users}
+        # These two digits of a hash, such as `$2b$10$…`, are its cost: how long a check takes.
         self._slowest = max(self._hashes.values(), key=lambda hashed: hashed[4:6], default=b"")
         headers = config.http_server_config.headers.items()
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers if value]
@@ -82,9 +83,8 @@ class AccessControl:
             return
         if "origin" in headers:
             raise HTTPException(403, "a web page may not change anything here\n")
-        # A client that has disconnected already has no address.
-        client = scope["client"] and ip_address(scope["client"][0].removeprefix("::ffff:"))
-        if not (self._hashes or self._needs_certificate or (client and client.is_loopback)):
+        is_authenticated = bool(self._hashes) or self._needs_certificate
+        if not is_authenticated and not _is_local(scope["client"]):
             raise HTTPException(403, "changes are accepted from this machine only; configure basic auth for others\n")
 
     async def _is_right(self, user: bytes, password: bytes) -> bool:
@@ -102,6 +102,11 @@ class AccessControl:
                 if matches and known is not None:
                     self._digest_by_user[user] = digest
             return self._digest_by_user.get(user) == digest
+
+
+def _is_local(client: tuple[str, int] | None) -> bool:
+    """Return whether a client runs on this machine; one that has disconnected already has no address."""
+    return client is not None and ip_address(client[0].removeprefix("::ffff:")).is_loopback
 
 
 def _credentials(authorization: str) -> bytes:

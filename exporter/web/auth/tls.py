@@ -36,7 +36,7 @@ _OPENSSL_NAMES: Mapping[str, str] = {
 class Pem(NamedTuple):
     """A certificate, a key or authorities in PEM form, None if not given; and the configuration key that gives it."""
 
-    key: str
+    config_key: str
     text: str | None
 
 
@@ -71,7 +71,7 @@ class TlsSettings(Section):
     curve_preferences: tuple[str, ...] = ()
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Check that there is a certificate with its key, and that clients present theirs where it is checked."""
+        """Require a certificate and its key, and for each key about clients' certificates, that these are checked."""
         for key in ("cert", "key"):
             if getattr(self, key) is None and getattr(self, f"{key}_file") is None:
                 yield (f"{key}_file",), f"missing; expected a file in PEM form, or its text as {key}"
@@ -113,20 +113,25 @@ def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
 
     certificate, key, authorities = pems
     wrong = "is encrypted, not in PEM form, or not the key of the certificate; or the certificate is broken"
-    with _refusing(key.key, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
+    with _refusing(key.config_key, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
         # With a password, OpenSSL does not ask for one.
         context.load_cert_chain(certificate_path, key_path, password="")
     if settings.client_auth_type != "NoClientCert":
-        is_required = settings.client_auth_type == "RequireAndVerifyClientCert"
-        context.verify_mode = ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL
-        if authorities.text is None:
-            context.set_default_verify_paths()
-        else:
-            with _refusing(authorities.key, "is broken, or has no certificate in PEM form"):
-                context.load_verify_locations(cadata=authorities.text)
+        _check_clients(context, settings, authorities)
+    return context
+
+
+def _check_clients(context: ssl.SSLContext, settings: TlsSettings, authorities: Pem) -> None:
+    """Make a context check the certificates of clients, by these authorities or those of the system."""
+    is_required = settings.client_auth_type == "RequireAndVerifyClientCert"
+    context.verify_mode = ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL
+    if authorities.text is None:
+        context.set_default_verify_paths()
+    else:
+        with _refusing(authorities.config_key, "is broken, or has no certificate in PEM form"):
+            context.load_verify_locations(cadata=authorities.text)
     if settings.client_allowed_sans:
         context.sslobject_class = _checking(frozenset(settings.client_allowed_sans))
-    return context
 
 
 @contextmanager
@@ -156,6 +161,7 @@ def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
         def do_handshake(self) -> None:
             super().do_handshake()
             certificate = self.getpeercert() or {}
+            # Each entry is a kind and a name, such as ("DNS", "prometheus.example").
             if allowed.isdisjoint(entry[1] for entry in certificate.get("subjectAltName", ())):
                 raise ssl.SSLCertVerificationError("none of the client certificate's names is allowed")
 
@@ -163,7 +169,7 @@ def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
 
 class ServerTls:
-    """The server's TLS: the connection after one that finds changed files uses their new content.
+    """The server's TLS context. Each new connection has the files read again; later ones use their new content.
 
     If a file cannot be used, the former context stays in force, and this is logged once. `executor` reads the files.
     """
@@ -181,15 +187,15 @@ class ServerTls:
         self._settings, self._pems = settings, pems
 
     def latest(self) -> ssl.SSLContext:
-        """Return the context for the next connection, and read changed files for those after it, on a thread."""
+        """Return the context for the next connection, and have the files read on a thread for those after it."""
         if self._reading is None or self._reading.done():
-            # Where no thread can be started, the next connection tries again.
+            # If no thread can be started, the next connection tries again.
             with suppress(RuntimeError):
                 self._reading = asyncio.get_running_loop().run_in_executor(self._executor, self._refresh)
         return self._current
 
     def _refresh(self) -> None:
-        """Read the files again, and apply them if they have changed since they could be used."""
+        """Read the files again, and apply them if their content differs from what is in force."""
         try:
             if read_pems(self._settings) != self._pems:
                 self.replace(self._settings)

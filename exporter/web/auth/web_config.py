@@ -16,6 +16,7 @@ from exporter.web.auth.tls import TlsFileError, TlsSettings, read_pems, server_c
 _BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|1[0-8])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
 # An empty section is none, and the server speaks plain HTTP.
 _OptionalTls = Annotated[TlsSettings | None, BeforeValidator(lambda given: None if given == {} else given)]
+# Header that may be set → its allowed values in lower case; empty if all are allowed.
 _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
     "Strict-Transport-Security": (),
     "X-Content-Type-Options": ("nosniff",),
