@@ -28,7 +28,7 @@ def enum_name(value: int | None, names: Mapping[int, str]) -> str | None:
 def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
     """Keep at most `limit` series of each gauge of a target: the first ones in the order of their label values.
 
-    Only families whose `own` labels distinguish several series of a target are limited. The ledger limits counters.
+    Only families with `is_limited` are limited here. The ledger limits counters.
 
     Returns:
         The families, and for each that had more series: its name → the number of series that are left out.
@@ -36,7 +36,7 @@ def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Fa
     limited, left_out = list[Family](), dict[str, int]()
     for info, samples in families:
         kept = samples
-        if info.own and len(samples) > limit:
+        if info.is_limited and len(samples) > limit:
             left_out[info.name] = len(samples) - limit
             kept = tuple(sorted(samples)[:limit])
         limited.append(Family(info, kept))

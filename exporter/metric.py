@@ -31,18 +31,18 @@ class DayBuckets:
 
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
-        charted: False if the platform sent no chart (null or absent) in an otherwise good answer.
+        has_chart: False if the platform sent no chart (null or absent) in an otherwise good answer.
         is_whole: whether a count is the sum over all label values, because the answer does not contain them separately.
     """
 
     days: Mapping[int, float]
-    charted: bool = True
+    has_chart: bool = True
     is_whole: bool = False
 
     @classmethod
     def of(cls, days: Mapping[int, float] | None) -> "DayBuckets":
         """Return the source for the days of a chart; `days` is None if the answer has no chart."""
-        return cls(days or {}, charted=days is not None)
+        return cls(days or {}, has_chart=days is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class MonthToDate:
     value: float
 
 
-# The bits of a hash that are kept: a float holds a whole number of this size exactly.
-_CHECKSUM_BITS = 2**48 - 1
+# Keeps the lowest 48 bits of a hash: a float holds a whole number of this size exactly.
+_CHECKSUM_MASK = 2**48 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LastChange:
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
         """Return the source for the numbers of an answer; their hash is the same in every process, unlike a text's."""
-        return cls(float(hash(numbers) & _CHECKSUM_BITS))
+        return cls(float(hash(numbers) & _CHECKSUM_MASK))
 
 
 Source = DayBuckets | MonthToDate | LastChange
@@ -116,8 +116,8 @@ class Metric(Generic[T_contra]):
     @property
     def unit(self) -> str:
         """The base unit of OpenMetrics with which the name ends; empty if there is none."""
-        last = self.name.removesuffix("_total").rpartition("_")[2]
-        return last if last in BASE_UNITS else ""
+        _, _, last_word = self.name.removesuffix("_total").rpartition("_")
+        return last_word if last_word in BASE_UNITS else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ class FamilyInfo:
     Attributes:
         name: as exposed; that of a counter ends with `_total`.
         labels: all label names, the target's own first.
-        own: the number of labels, at the end of `labels`, that distinguish the series of one target. 0 if the number
-            of series needs no limit.
+        is_limited: whether a target may have at most `series.max_label_values` series of the family, because the metric
+            has labels of its own.
         is_counted: whether the ledger computes the values.
     """
 
@@ -137,7 +137,7 @@ class FamilyInfo:
     kind: Kind
     unit: str = ""
     labels: tuple[str, ...] = ()
-    own: int = 0
+    is_limited: bool = False
     is_counted: bool = False
 
     def __hash__(self) -> int:
@@ -176,9 +176,9 @@ class Count(NamedTuple):
     declared: bytes = b"1"
 
 
-_PART_BYTES = 6
+_SETTING_DIGEST_BYTES = 6
 
 
 def declaration(parts: Iterable[str]) -> bytes:
-    """Return `Count.declared` of a configured counter: a digest of each setting that determines what it counts."""
-    return b"".join(blake2b(part.encode(), digest_size=_PART_BYTES).digest() for part in parts)
+    """Return `Count.declared` of a configured counter: the digests of the settings that determine what it counts."""
+    return b"".join(blake2b(part.encode(), digest_size=_SETTING_DIGEST_BYTES).digest() for part in parts)

@@ -4,7 +4,7 @@ from exporter.label_values import label_value, limit_label_values
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from tests.exporter_parts import exporter_parts
 
-PARTS = FamilyInfo("edge_parts", "Parts.", Kind.GAUGE, "", ("thing_id", "part"), own=1)
+PARTS = FamilyInfo("edge_parts", "Parts.", Kind.GAUGE, "", ("thing_id", "part"), is_limited=True)
 # The number of its series has another bound.
 ROWS = FamilyInfo("edge_database_rows", "Rows.", Kind.GAUGE, "", ("database", "region"))
 

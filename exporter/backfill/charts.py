@@ -172,7 +172,7 @@ class AccountCharts:
             # The requested window begins at midnight (`Windowed`).
             return source.days
         if collector is shield_rate_limits.COLLECTOR:
-            closed = range(self.today - BREACH_DAYS + 1, self.today) if source.charted else ()
+            closed = range(self.today - BREACH_DAYS + 1, self.today) if source.has_chart else ()
             # A day that the chart omits has no breaches.
             return {**dict.fromkeys(closed, 0.0), **source.days}
         # The window of a configured endpoint may begin in the middle of its oldest day.

@@ -4,7 +4,7 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.label_values import UNKNOWN, enum_name, label_value
@@ -30,13 +30,13 @@ class Context:
         caller: makes the calls, until the poll's deadline.
         registry: the names of resources, and which of them this process polls.
         now: the time of the poll: the platform's, or this machine's if that is unknown.
-        found: receives each list that a discovery finds, so that its targets are polled before the next list is read.
+        report_found: receives each list that a discovery reads; its targets are polled before the next list is read.
     """
 
     caller: Caller
     registry: Registry
     now: datetime
-    found: Callable[[Inventory], Awaitable[None]]
+    report_found: Callable[[Inventory], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,12 @@ class PollResult(NamedTuple):
         outcomes: first the outcome of the polled target, then those of other targets in its answer. Empty if the poll
             only looked up names.
         date: the platform's time in the answer; None if the answer has no date.
-        unnamed: why names of targets could not be looked up, which does not make the poll fail; None if they could.
+        naming_error: why names of targets could not be looked up, if so; the poll does not fail for that.
     """
 
     outcomes: tuple[Outcome, ...]
     date: datetime | None = None
-    unnamed: PlatformError | None = None
+    naming_error: PlatformError | None = None
 
     @property
     def error(self) -> PlatformError | None:
@@ -167,14 +167,13 @@ def calling(
         operation: the operation.
         path: the name of each parameter in its path, and the function that returns its value, an id.
     """
-    return partial(_call, operation, path)
 
+    async def fetch(context: Context, target: Target) -> Answer[P]:
+        # The platform's ids are numbers.
+        ids = {name: int(id_of(target)) for name, id_of in path.items()}
+        return await context.caller.call(Request(operation, ids))
 
-async def _call(
-    operation: Operation[P], path: Mapping[str, Callable[[Target], str]], context: Context, target: Target
-) -> Answer[P]:
-    ids = {name: int(id_of(target)) for name, id_of in path.items()}
-    return await context.caller.call(Request(operation, ids))
+    return fetch
 
 
 def own_id(target: Target) -> str:
@@ -185,9 +184,9 @@ def own_id(target: Target) -> str:
 ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
 
 
-def attribute(name: str, of: str = "") -> Label[object]:
-    """Return a label whose value is an attribute of the target: `of`, or by default the one with the label's name."""
-    return Label(name, lambda target, _: target.attributes.get(of or name, ""))
+def attribute(name: str, key: str = "") -> Label[object]:
+    """Return a label whose value is the target's attribute with a key; by default, the key is the label's name."""
+    return Label(name, lambda target, _: target.attributes.get(key or name, ""))
 
 
 def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> tuple[Label[object], ...]:
@@ -219,7 +218,7 @@ def describe_families(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any
             metric.kind,
             metric.unit,
             labels=names + metric.labels,
-            own=len(metric.labels),
+            is_limited=bool(metric.labels),
             is_counted=metric.counted is not None,
         )
         for metric in metrics
@@ -262,12 +261,12 @@ def _by_label_values(values: Mapping[Any, T]) -> dict[LabelValues, T]:
     """
     found: dict[LabelValues, T] = {}
     for key, value in values.items():
-        found.setdefault(_values(key), value)
+        found.setdefault(_label_values(key), value)
     return found
 
 
 @lru_cache(maxsize=4096)
-def _values(key: str | LabelValues) -> LabelValues:
+def _label_values(key: str | LabelValues) -> LabelValues:
     """Return the label values of a metric's key, which is a text if the metric has one label."""
     return (label_value(key),) if isinstance(key, str) else tuple(label_value(part) for part in key)
 
@@ -290,7 +289,10 @@ def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source],
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None
-    return (((), counted),) if isinstance(counted, Source) else tuple(_by_label_values(counted).items())
+    if isinstance(counted, Source):
+        # The only series has no labels of its own.
+        return (((), counted),)
+    return tuple(_by_label_values(counted).items())
 
 
 def finite(number: float | None) -> float | None:
@@ -305,7 +307,7 @@ def finite(number: float | None) -> float | None:
 
 
 def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float]:
-    """Return name → 1 for the name of an enum value, and name → 0 for the enum's other names; empty for None."""
+    """Return name → 1 for the name of an enum value, and → 0 for all other names and `unknown`; empty for None."""
     current = enum_name(value, names)
     return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}
 

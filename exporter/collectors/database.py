@@ -43,10 +43,10 @@ class DatabaseCollector(Collector):
         fault: PlatformError | None = None
         date = None
         try:
-            answer = await sql_over_http.execute(context.caller, ["SELECT 1"], 1)
+            answer = await sql_over_http.execute(context.caller, ["SELECT 1"], most_rows=1)
             date = answer.date
-            (outcome,) = answer.value
-            fault = outcome if isinstance(outcome, StatementError) else None
+            (result,) = answer.value
+            fault = result if isinstance(result, StatementError) else None
         except PlatformError as error:
             fault = error
         family = Family(UP, (Sample((label_value(target.id),), float(fault is None)),))
@@ -82,7 +82,7 @@ def _parse_name(value: str) -> str:
     if not _NAME.fullmatch(value):
         raise ValueError("expected letters, digits and '_', preferably in lower case, and no digit at the beginning")
     if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_SHARED)):
-        raise ValueError(f"'{value}' is taken: the exporter has a metric edge_database_{value} of its own")
+        raise ValueError(f"'{value}' is taken: the exporter has a metric {QUERY_PREFIX}{value} of its own")
     return value
 
 
@@ -119,7 +119,7 @@ class SqlQuery(Section):
 
     def conflicts(self) -> Iterator[Conflict]:
         """Require that each column has one use."""
-        yield from duplicates((("labels", place), label) for place, label in enumerate(self.labels))
+        yield from duplicates((("labels", index), label) for index, label in enumerate(self.labels))
         if self.value in self.labels:
             message = f"'{self.value}' is the value's column, which cannot also be a label"
             yield ("labels", self.labels.index(self.value)), message
@@ -127,8 +127,8 @@ class SqlQuery(Section):
     @property
     def info(self) -> FamilyInfo:
         """The family that the query yields."""
-        words = self.help or f"Column {self.value} of the configured query {self.name}, polled."
-        return FamilyInfo(f"{QUERY_PREFIX}{self.name}", words, Kind.GAUGE, labels=("database", *self.labels))
+        help_text = self.help or f"Column {self.value} of the configured query {self.name}, polled."
+        return FamilyInfo(f"{QUERY_PREFIX}{self.name}", help_text, Kind.GAUGE, labels=("database", *self.labels))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,32 +182,32 @@ class QueryCollector(Collector):
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """Execute the query, and convert its rows to samples."""
-        one = self._queries[target.id]
-        query = one.query
+        configured = self._queries[target.id]
+        database, query = configured.database, configured.query
         try:
-            await self._check.require(context.caller, one.database, query.sql)
-            answer = await sql_over_http.execute(context.caller, [query.sql], query.max_rows)
+            await self._check.require(context.caller, database, query.sql)
+            answer = await sql_over_http.execute(context.caller, [query.sql], most_rows=query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None
         (rows,) = answer.value
         if isinstance(rows, StatementError):
             raise rows
-        family = Family(query.info, samples_of(one.database, query, rows))
-        labels = (label_value(one.database), query.name)
+        family = Family(query.info, samples_of(database, query, rows))
+        labels = (label_value(database), query.name)
         families = (
             Family(DURATION, (Sample(labels, answer.seconds),)),
             Family(ROWS, (Sample(labels, float(len(rows.rows))),)),
-            Family(INTERVAL, (Sample(labels, one.interval),)),
+            Family(INTERVAL, (Sample(labels, configured.interval),)),
             *([family] if family.samples else []),
         )
         return PollResult((Outcome(target, families),), answer.date)
 
 
-def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
+def samples_of(database: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
     """Return the samples of a query's rows; a row whose value is NULL, NaN or infinite has none.
 
     Args:
-        name: the name of the database, the value of the first label.
+        database: the name of the database, which is the value of the first label.
         query: the query.
         rows: its result.
 
@@ -224,25 +224,25 @@ def samples_of(name: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
         if value is None:
             continue
         texts = [_text(row[columns[label]]) for label in query.labels]
-        labels = tuple(map(label_value, (name, *texts)))
+        labels = tuple(map(label_value, (database, *texts)))
         if labels in samples:
-            found = ", ".join(f"{name}={text!r}" for name, text in zip(query.labels, labels[1:], strict=True))
-            raise WrongShape(f"row {number} has the same labels as another row: {found or 'no labels at all'}")
+            shown = ", ".join(f"{name}={text!r}" for name, text in zip(query.labels, labels[1:], strict=True))
+            raise WrongShape(f"row {number} has the same labels as another row: {shown or 'no labels at all'}")
         samples[labels] = Sample(labels, value)
     # The order of the rows may change from poll to poll; the order of the samples must not.
     return tuple(samples[labels] for labels in sorted(samples))
 
 
 def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
-    """Return the position of each column; raises WrongShape if one that the query needs is missing, or there twice."""
+    """Return needed column → its position; raises WrongShape if a needed column is missing, or is there twice."""
     needed = (query.value, *query.labels)
     twice = [name for name in needed if names.count(name) > 1]
     if twice:
         raise WrongShape(f"the query returned more than one column named {', '.join(twice)}")
     missing = [name for name in needed if name not in names]
     if missing:
-        has = ", ".join(names) or "none"
-        raise WrongShape(f"the query returned no column named {', '.join(missing)}; its columns are: {has}")
+        all_names = ", ".join(names) or "none"
+        raise WrongShape(f"the query returned no column named {', '.join(missing)}; its columns are: {all_names}")
     return {name: names.index(name) for name in needed}
 
 

@@ -30,16 +30,17 @@ from exporter.targets.target import Inventory, Resource, ResourceList, Target
 # their names are used.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
-# Entries in `watched` of an account's target: the lists to request. With NAMES, the search only looks up the names of
-# targets whose ids are in the configuration.
+# Entries in `watched` of an account's target: the lists to request.
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
+# A search that only looks up the names of targets whose ids are in the configuration.
 NAMES = "names"
+# The list of shield zones that the collector `shield_zones` polls, whether the zones are configured or discovered.
+POLLED_SHIELD_ZONES = "shield_zone"
 
 
 def without_names(target: Target) -> Target:
     """Return an account's target without the entry NAMES, for an account in which every target has a name."""
-    watched = tuple(entry for entry in target.watched if entry != NAMES)
-    return target if watched == target.watched else replace(target, watched=watched)
+    return replace(target, watched=tuple(entry for entry in target.watched if entry != NAMES))
 
 
 # Errors that calls for other lists of the account would have, too.
@@ -78,14 +79,14 @@ class DiscoveryCollector(Collector):
         if zones is not None and RATE_LIMITS in target.watched:
             # The calls for rate limits take long; report first that all names are known.
             is_named = not (discovery.faults or discovery.name_faults)
-            await context.found(Inventory({}, is_named=is_named))
+            await context.report_found(Inventory({}, is_named=is_named))
             await discovery.list_rate_limits(zones)
         await _read_scripts_of_other_shards(context, target.account)
         outcomes: tuple[Outcome, ...] = ()
         if SEARCH in target.watched or SHIELD_ZONES in target.watched:
-            error = discovery.faults[0] if discovery.faults else None
+            error = next(iter(discovery.faults), None)
             outcomes = (Outcome(target, self._measure(target, listing), error=error),)
-        return PollResult(outcomes, discovery.date, discovery.name_faults[0] if discovery.name_faults else None)
+        return PollResult(outcomes, discovery.date, naming_error=next(iter(discovery.name_faults), None))
 
     def _measure(self, target: Target, listing: SearchListing | None) -> tuple[Family, ...]:
         """Return the families of a search, unless it is incomplete or only looked up names."""
@@ -131,14 +132,14 @@ class _Discovery:
         if answer.value.fault is not None:
             faults.append(answer.value.fault)
         self.date = answer.date
-        await self.context.found(Inventory(_lists_by_kind(answer.value)))
+        await self.context.report_found(Inventory(_lists_by_kind(answer.value)))
         return answer.value
 
     async def list_shield_zones(self, listing: SearchListing | None) -> ResourceList | None:
         """List the shield zones, with the names of their pull zones in `listing`; None if not selected, or it fails."""
         if SHIELD_ZONES in self.target.watched:
             faults = self.faults
-        elif listing is not None and NAMES in self.target.watched and "shield_zone" in self.target.watched:
+        elif listing is not None and NAMES in self.target.watched and POLLED_SHIELD_ZONES in self.target.watched:
             # Configured shield zones have the names of their pull zones.
             faults = self.name_faults
         else:
@@ -154,7 +155,7 @@ class _Discovery:
         else:
             zones = _shield_list(answer.value, {} if listing is None else listing.names)
             self.date = answer.date or self.date
-        await self.context.found(Inventory({"shield_zone": zones}))
+        await self.context.report_found(Inventory({"shield_zone": zones}))
         return zones
 
     async def list_rate_limits(self, zones: ResourceList) -> None:
@@ -175,9 +176,9 @@ class _Discovery:
                 limits += listed.resources
                 complete = complete and listed.complete
             elif zone is own[0]:
-                # The first zone decides: the platform does not have this operation.
+                # The platform does not have this operation. A later zone may have no list because it was deleted.
                 return
-        await self.context.found(Inventory({"rate_limit": ResourceList(tuple(limits), complete)}))
+        await self.context.report_found(Inventory({"rate_limit": ResourceList(tuple(limits), complete)}))
 
     def _is_own(self, zone: Resource) -> bool:
         """Return whether this shard polls a shield zone; a rate limit belongs to the shard of its zone."""
@@ -226,7 +227,7 @@ def _shield_list(listing: ZoneListing, names: Mapping[ResourceKey, str]) -> Reso
 
 
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
-    """Return a zone's rate limits as resources. An item without an id makes the list incomplete."""
+    """Return a zone's rate limits as resources. One without an id makes the list incomplete; the id 0 is ignored."""
     resources: list[Resource] = []
     complete = True
     for limit in limits:

@@ -30,6 +30,7 @@ MNEMONICS: Mapping[int, str] = {
 _NAMES = frozenset(MNEMONICS.values())
 # The label value for all types without a mnemonic.
 OTHER_TYPE = "other"
+# The most digits that are read as a code: Python takes long to convert thousands of digits.
 LONGEST_CODE = 10
 
 # The ordinal of a UTC day → its count.
@@ -76,7 +77,7 @@ def _newest_start(days: Days | None) -> float | None:
 
 
 def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | None:
-    """Return the sum of a chart's counts for each record type, by its mnemonic."""
+    """Return mnemonic of the record type → the sum of its counts; None without a chart."""
     if chart is None:
         return None
     sums: dict[str, float] = {}
@@ -102,14 +103,9 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
 
 
 def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
-    """Return the newest days with queries, oldest first, each with its count."""
-    newest_first: list[tuple[int, float]] = []
-    for day in sorted(days, reverse=True):
-        if days[day]:
-            newest_first.append((day, days[day]))
-        if len(newest_first) == _COMPARED_DAYS:
-            break
-    return tuple(reversed(newest_first))
+    """Return the newest days with queries, at most `_COMPARED_DAYS`, oldest first, each with its count."""
+    with_queries = [(day, count) for day, count in sorted(days.items()) if count]
+    return tuple(with_queries[-_COMPARED_DAYS:])
 
 
 async def _fetch(context: Context, target: Target) -> Answer[ZoneTraffic]:

@@ -6,17 +6,17 @@ from exporter.platform.api import sql_over_http
 from exporter.platform.errors import BadAnswer, NotFound, Rejected, StatementError
 from exporter.platform.operation import Caller
 
-_COMMENTS = re.compile(r"--[^\n]*|/\*.*?(\*/|\Z)", re.DOTALL)
-_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
+_COMMENT = r"--[^\n]*|/\*.*?(\*/|\Z)"
+_QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]"""
+_QUOTED_OR_COMMENT = re.compile(f"{_QUOTED}|{_COMMENT}", re.DOTALL)
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
-_TOKEN = re.compile(f"{_QUOTED.pattern}|{_COMMENTS.pattern}", re.DOTALL)
 # The keywords of writing statements, which may follow WITH and EXPLAIN, too. `replace(…)` is a function.
 _WRITING = re.compile(r"\b(insert|update|delete|replace|pragma)\b(?!\s*\()", re.IGNORECASE)
 
 
 def _bare(sql: str) -> str:
-    """Remove comments and quoted text from SQL; keywords and punctuation remain."""
-    return _TOKEN.sub(lambda found: " " if found[0].startswith(("--", "/*")) else "''", sql)
+    """Replace comments by a blank, and quoted text by an empty text; keywords and punctuation remain."""
+    return _QUOTED_OR_COMMENT.sub(lambda found: " " if found[0].startswith(("--", "/*")) else "''", sql)
 
 
 def is_single(sql: str) -> bool:
@@ -38,7 +38,7 @@ class ReadOnlyCheck:
         self._confirmed: set[tuple[str, str]] = set()
 
     async def require(self, caller: Caller, database: str, sql: str) -> None:
-        """Ask a database whether a statement only reads; if it does not say, look at the keywords.
+        """Ask a database whether a statement only reads; if the database cannot answer that, look at the keywords.
 
         Raises:
             StatementError: the statement may write, or is not a single one.
@@ -49,11 +49,11 @@ class ReadOnlyCheck:
         if not is_single(sql):
             raise StatementError("the query must be a single statement")
         try:
-            is_confirmed = only_reads = await sql_over_http.is_readonly(caller, sql)
+            only_reads = await sql_over_http.is_readonly(caller, sql)
+            if only_reads:
+                self._confirmed.add((database, sql))
         except (Rejected, NotFound, StatementError, BadAnswer):
             # Only `execute` is documented; a database without `describe` may refuse it with any error.
-            is_confirmed, only_reads = False, looks_read_only(sql)
+            only_reads = looks_read_only(sql)
         if not only_reads:
             raise StatementError("the query must only read; it is not executed, because it may write")
-        if is_confirmed:
-            self._confirmed.add((database, sql))

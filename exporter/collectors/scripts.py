@@ -12,7 +12,7 @@ from exporter.platform.operation import Answer, Request
 from exporter.platform.wire import timestamp
 from exporter.targets.target import Target
 
-MILLISECONDS = 1000.0
+MILLISECONDS_PER_SECOND = 1000.0
 
 
 async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
@@ -23,8 +23,8 @@ async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
     read = scripting.READ_BY_UPDATE if target.attributes.get("read") == "update" else scripting.READ
     answer = await context.caller.call(Request(read, {"id": int(target.id)}))
     script = answer.value
-    names = {"default_hostname": script.default_hostname, "system_hostname": script.system_hostname}
-    context.registry.note(target.key, {label: name for label, name in names.items() if name})
+    host_names = {"default_hostname": script.default_hostname, "system_hostname": script.system_hostname}
+    context.registry.note(target.key, {label: name for label, name in host_names.items() if name})
     return answer
 
 
@@ -53,7 +53,7 @@ def _variables_by_required(script: EdgeScript) -> Mapping[str, int] | None:
 
 
 def _cpu_seconds(script: EdgeScript) -> float | None:
-    return None if script.monthly_cpu_time is None else script.monthly_cpu_time / MILLISECONDS
+    return None if script.monthly_cpu_time is None else script.monthly_cpu_time / MILLISECONDS_PER_SECOND
 
 
 def _month_to_date(value: float | None) -> MonthToDate | None:

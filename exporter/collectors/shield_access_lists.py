@@ -11,25 +11,25 @@ COLLECTOR: TargetCollector[CustomAccessList] = TargetCollector(
     polls="access_list",
     interval=900,
     operations=(shield.ACCESS_LIST,),
-    fetch=calling(shield.ACCESS_LIST, shieldZoneId=lambda it: it.attributes["shield_zone_id"], id=own_id),
-    name_of=lambda entries: entries.name,
+    fetch=calling(shield.ACCESS_LIST, shieldZoneId=lambda target: target.attributes["shield_zone_id"], id=own_id),
+    name_of=lambda access_list: access_list.name,
     labels=identity("access_list_id", "access_list", within="shield_zone_id"),
     metrics=(
         Metric(
             "edge_shield_access_list_entries",
             "Entries of the access list (entryCount), polled.",
-            value=lambda entries: entries.entry_count,
+            value=lambda access_list: access_list.entry_count,
         ),
         Metric(
             "edge_shield_access_list_last_modified_timestamp_seconds",
             "When the access list was last changed (lastModified), polled.",
-            value=lambda entries: timestamp(entries.last_modified),
+            value=lambda access_list: timestamp(access_list.last_modified),
         ),
         Metric(
             "edge_shield_access_list_info",
             "The access list's content by its checksum (checksum), polled.",
             labels=("checksum",),
-            value=lambda entries: {entries.checksum: 1} if entries.checksum else None,
+            value=lambda access_list: {access_list.checksum: 1} if access_list.checksum else None,
         ),
     ),
 )

@@ -17,11 +17,11 @@ _CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
     "rate_limit": lambda endpoint: endpoint.rate_limiting_enabled,
 }
 # Takes the place of a missing configuration: all of its fields are None.
-_NONE = GuardianConfiguration.model_construct()
+_NO_CONFIGURATION = GuardianConfiguration.model_construct()
 
 
 def _limits(guardian: ApiGuardian) -> dict[str, int | None]:
-    configuration = guardian.configuration or _NONE
+    configuration = guardian.configuration or _NO_CONFIGURATION
     return {
         "endpoints": configuration.max_endpoints,
         "fields_per_type": configuration.max_fields_per_type,
@@ -63,7 +63,7 @@ COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
         Metric(
             "edge_shield_api_guardian_enabled",
             "Whether the API guardian is on (configuration.isEnabled), polled.",
-            value=lambda guardian: (guardian.configuration or _NONE).is_enabled,
+            value=lambda guardian: (guardian.configuration or _NO_CONFIGURATION).is_enabled,
         ),
         Metric(
             "edge_shield_api_guardian_info",
@@ -93,7 +93,7 @@ COLLECTOR: TargetCollector[ApiGuardian] = TargetCollector(
         Metric(
             "edge_shield_api_guardian_updated_timestamp_seconds",
             "When the API guardian's configuration was last changed (configuration.updatedAt), polled.",
-            value=lambda guardian: timestamp((guardian.configuration or _NONE).updated_at),
+            value=lambda guardian: timestamp((guardian.configuration or _NO_CONFIGURATION).updated_at),
         ),
     ),
 )

@@ -44,7 +44,10 @@ class Breaches:
         return {action: count_of(self.overview) for action, count_of in ACTIONS.items()}
 
     def today_by_action(self) -> dict[str, float | None] | None:
-        """Return today's breaches by action (0: the chart omits today; None: unreadable); None if there is no chart."""
+        """Return today's breaches by action; None if there is no chart.
+
+        A value is 0 if the chart omits today, and None if the chart has today without a readable count.
+        """
         if self.days is None:
             return None
         if_missing = None if self.today in self.listed else 0
@@ -58,29 +61,31 @@ class Breaches:
 
 
 def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
-    """Return the days of a chart as action → ordinal of a UTC day → count."""
+    """Return the days of a chart as action → ordinal of a UTC day → count.
+
+    If all days are plain numbers, `unclassified` is the only action.
+    """
     by_action: dict[str, dict[int, float]] = {action: {} for action in ACTIONS}
-    unclassified: dict[int, float] = {}
     for key, counts in chart.items():
         moment = bucket_time(key)
-        if moment is None or counts is None:
+        if moment is None:
             continue
         day = moment.toordinal()
-        if isinstance(counts, BreachCounts):
-            for action, count_of in ACTIONS.items():
-                _add(by_action[action], day, count_of(counts))
-        else:
-            _add(unclassified, day, counts)
-    if not unclassified:
-        return by_action
+        for action, count in _counts_of_day(counts).items():
+            if count is not None:
+                days = by_action.setdefault(action, {})
+                days[day] = days.get(day, 0) + count
     has_actions = any(isinstance(counts, BreachCounts) for counts in chart.values())
-    return {**by_action, UNCLASSIFIED: unclassified} if has_actions else {UNCLASSIFIED: unclassified}
+    if UNCLASSIFIED in by_action and not has_actions:
+        return {UNCLASSIFIED: by_action[UNCLASSIFIED]}
+    return by_action
 
 
-def _add(days: dict[int, float], day: int, count: float | None) -> None:
-    """Add a count to that of a day; None adds nothing."""
-    if count is not None:
-        days[day] = days.get(day, 0) + count
+def _counts_of_day(counts: BreachCounts | float | None) -> Mapping[str, float | None]:
+    """Return action → count for a value of the chart; a plain number has the action `unclassified`."""
+    if isinstance(counts, BreachCounts):
+        return {action: count_of(counts) for action, count_of in ACTIONS.items()}
+    return {UNCLASSIFIED: counts}
 
 
 async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
@@ -88,7 +93,7 @@ async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
     chart = answer.value.days
     listed = frozenset(moment.toordinal() for key in chart or () if (moment := bucket_time(key)) is not None)
     if chart and not listed:
-        # A chart with keys of which none is a day is treated like a missing one.
+        # A chart in which no key is a day is treated like a missing one.
         chart = None
     breaches = Breaches(
         overview=answer.value.overview,

@@ -43,11 +43,9 @@ def _plan_rules(segments: list[PlanSegment]) -> dict[tuple[str, ...], int]:
     for segment in segments:
         plan = segment.plan_name or ("" if segment.plan_value is None else str(segment.plan_value))
         for ruleset in segment.rules or ():
-            groups = ruleset.rule_groups
-            sizes = [len(group.rules) for group in groups or () if group.rules is not None]
-            # If no group lists its rules, their number is not known.
-            is_known = groups is not None and (not groups or bool(sizes))
-            if is_known:
+            sizes = [len(group.rules) for group in ruleset.rule_groups or () if group.rules is not None]
+            # An empty list of groups has no rules; if no group lists its rules, their number is not known.
+            if sizes or ruleset.rule_groups == []:
                 key = (plan, ruleset.ruleset or ruleset.name or "")
                 counts[key] = counts.get(key, 0) + sum(sizes)
     return counts

@@ -13,6 +13,7 @@ from exporter.collectors.collector import (
     identity,
     measure,
 )
+from exporter.collectors.discovery import POLLED_SHIELD_ZONES
 from exporter.label_values import enum_name, label_value
 from exporter.metric import FamilyInfo, Metric
 from exporter.platform.api import shield
@@ -150,7 +151,7 @@ class ShieldZonesCollector(Collector):
 
     def wants(self, target: Target) -> bool:
         """Return whether any zone of the account is polled; otherwise the list is not needed."""
-        return "shield_zone" in target.watched
+        return POLLED_SHIELD_ZONES in target.watched
 
     async def poll(self, context: Context, target: Target) -> PollResult:
         """Request the list, and return the series of the account and of each zone."""
@@ -160,17 +161,17 @@ class ShieldZonesCollector(Collector):
         for zone_id, zone in answer.value.zones.items():
             outcomes.append(_outcome_of(context, target.account, str(zone_id), zone))
         for zone_id, fault in answer.value.unusable.items():
-            found = context.registry.named(Target(target.account, "shield_zone", str(zone_id)))
+            unusable_zone = context.registry.named(Target(target.account, "shield_zone", str(zone_id)))
             error = WrongShape(f"the zone's item has another shape than documented: {fault}")
-            outcomes.append(Outcome(found, error=error))
+            outcomes.append(Outcome(unusable_zone, error=error))
         return PollResult(tuple(outcomes), answer.date)
 
 
 def _outcome_of(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
     """Return the series of one zone of the list, whose name is that of its pull zone."""
     target = Target(account, "shield_zone", zone_id)
-    name = context.registry.name_of(TargetKey.of(account, "cdn", str(zone.pull_zone_id)))
-    if name:
+    pull_zone = TargetKey.of(account, "cdn", str(zone.pull_zone_id))
+    if name := context.registry.name_of(pull_zone):
         context.registry.learn(target.key, name)
     target = context.registry.named(target)
     labels = (label_value(account), zone_id)

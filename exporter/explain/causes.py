@@ -22,7 +22,7 @@ from exporter.validation.configuration_errors import KeyPath
 # The id of the placeholder target that is used when an account has no target of a kind.
 ANY = "*"
 # After so many targets, which take about 10 ms, other tasks of the event loop may run.
-AT_ONCE = 1000
+_TARGETS_AT_ONCE = 1000
 
 
 class Cause(StrEnum):
@@ -43,8 +43,8 @@ class Finding(NamedTuple):
     """Why families are absent.
 
     Attributes:
-        reason: the place in the configuration, or the kind of failure; empty if the cause says all.
-        detail: the message of the target's last poll.
+        reason: the place in the configuration, the kind of failure, or why the platform has none; may be empty.
+        detail: the message of the target's last poll if it failed, else empty.
         since: since when polls fail, in unix seconds; 0 if they do not.
     """
 
@@ -61,7 +61,7 @@ class Finding(NamedTuple):
 
 
 def moment(seconds: float) -> str:
-    """Return a time in UTC, for people."""
+    """Return unix seconds as a date and time in UTC, for people."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
@@ -93,20 +93,20 @@ class Explainer:
     async def absences(self, families: Collection[str] = (), targets: Collection[str] = ()) -> list[Absence]:
         """Return the absences of these families in these targets (labels or names); if none are given, of all."""
         groups: dict[tuple[object, ...], Absence] = {}
-        found = self._findings(frozenset(families), frozenset(targets))
-        for number, (collector, target, findings) in enumerate(found, start=1):
+        rows = self._findings(frozenset(families), frozenset(targets))
+        for number, (collector, target, findings) in enumerate(rows, start=1):
             for finding, names in findings.items():
                 absence = Absence(target.client_name, collector.name, tuple(names), finding)
-                same = absence.account, absence.collector, absence.families, finding.cause, finding.reason
-                group = groups.setdefault(same, absence)
+                shared = absence.account, absence.collector, absence.families, finding.cause, finding.reason
+                group = groups.setdefault(shared, absence)
                 group.finding = min(group.finding, finding, key=lambda one: one.since)
                 group.targets.append(target)
-            if number % AT_ONCE == 0:
+            if number % _TARGETS_AT_ONCE == 0:
                 await asyncio.sleep(0)
         return list(groups.values())
 
     async def counts(self) -> Mapping[tuple[str, str], int]:
-        """Return the number of absent families, counted for each target, by collector and cause."""
+        """Return (collector, cause) → the number of absent families, summed over the targets."""
         counts: Counter[tuple[str, str]] = Counter()
         for one in await self.absences():
             counts[one.collector, one.finding.cause] += len(one.families) * len(one.targets)
@@ -117,20 +117,21 @@ class Explainer:
         return sorted({kind for collector in self.collectors() for kind in collector.kinds})
 
     def presence(self, targets: Iterable[str]) -> dict[str, str]:
-        """Return what is known of targets that have no absences. The keys are their labels or names, as given."""
-        found, own = dict.fromkeys(targets, "not known, removed, or left out by the configuration"), self.registry.shard
+        """Return label or name, as given → what is known of the target, provided that it has no absences."""
+        states = dict.fromkeys(targets, "not known, removed, or left out by the configuration")
+        shard = self.registry.shard
         for selection in self.registry.selections(*self.kinds()):
             for one in self.registry.selected(selection.account, selection.kind):
-                for given in found.keys() & {one.key.label, one.name, self.registry.name_of(one.key)}:
+                for given in states.keys() & {one.key.label, one.name, self.registry.name_of(one.key)}:
                     owner = self.registry.owner_of(one.key, one.parent)
-                    is_own = owner == own.index
-                    found[given] = "nothing is absent" if is_own else f"shard {owner} of {own.total} polls it"
-        return found
+                    is_own = owner == shard.index
+                    states[given] = "nothing is absent" if is_own else f"shard {owner} of {shard.total} polls it"
+        return states
 
     def _findings(
         self, families: frozenset[str], targets: frozenset[str]
     ) -> Iterator[tuple[Collector, Target, Mapping[Finding, list[str]]]]:
-        """Yield each target of each collector, with the names of its absent families by their finding."""
+        """Yield each target of each collector, with finding → the names of the absent families that it explains."""
         for collector in self.collectors():
             not_served = self._not_served(collector)
             for target, not_polled in self._candidates(collector):
@@ -150,40 +151,41 @@ class Explainer:
         return Finding(Cause.NOT_ASKED_FOR, str(self.settings().fault(path, effect)))
 
     def _disabled(self, collector: Collector) -> Finding | None:
-        """Return where the configuration disables a collector; None if it is enabled."""
+        """Return the finding that the configuration disables a collector; None if it is enabled."""
         if self.settings().collector_settings()[collector.section].enabled:
             return None
         return self._not_asked_for(("collectors", collector.section, "enabled"), "is false")
 
     def _not_served(self, collector: Collector) -> dict[str, Finding]:
-        """Return the families of a collector that the configuration leaves out for all targets."""
-        names, series = [info.name for info in collector.families], self.settings().series
-        if off := self._disabled(collector):
-            return dict.fromkeys(names, off)
-        paths = {name: path for name in names if (path := series.refusing(name)) is not None}
+        """Return family → finding, for families of a collector that the configuration leaves out for all targets."""
+        names = [info.name for info in collector.families]
+        if disabled := self._disabled(collector):
+            return dict.fromkeys(names, disabled)
+        paths = {name: path for name in names if (path := self.settings().series.refusing(name)) is not None}
         return {name: self._not_asked_for(("series", *path), "leaves the family out") for name, path in paths.items()}
 
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
-        """Yield the possible targets of a collector, each with the finding why it is not polled; None if it is."""
+        """Yield the targets of which a collector could have families, each with why it is not polled; None if it is."""
         for selection in self.registry.selections(*collector.kinds):
             account, kind = selection.account, selection.kind
             polled = self.registry.polled(account, kind)
-            others = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
-            for one in others:
+            not_selected = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
+            for one in not_selected:
                 path = selection.rejection(one.name)
                 not_polled = None if path is None else self._not_asked_for(path, "leaves it out")
                 yield Target(account, kind, one.key.id, one.name), not_polled
             for target in polled.values():
+                # A target of another kind is in the answer for a target that the collector polls.
                 is_wanted = kind != collector.polls or collector.wants(target)
                 if collector is discovery.COLLECTOR:
                     is_wanted = discovery.SEARCH in target.watched  # its families count what a search finds
                 not_polled = None if is_wanted else self._not_asked_for(selection.setting, "selects nothing for it")
                 yield target, not_polled
-            if not (others or polled or selection.fixed):
+            if not (not_selected or polled or selection.fixed):
                 yield Target(account, kind, ANY), self._of_no_target(selection)
 
     def _of_no_target(self, selection: Selection) -> Finding:
-        """Return why an account has no target of a kind."""
+        """Return why an account has no target of a selection's kind."""
         if not selection.discover:
             return self._not_asked_for(selection.setting, "names none, and none is discovered")
         lists = (one for one in self.collectors() if isinstance(one, EndpointListCollector))

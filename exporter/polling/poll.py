@@ -138,7 +138,7 @@ class Poller:
 
         Failures that no series shows are logged: of names, and of the lists of accounts that another shard polls.
         """
-        collector, target, fault = poll.plan.collector, poll.target, polled.error or polled.unnamed
+        collector, target, fault = poll.plan.collector, poll.target, polled.error or polled.naming_error
         self.schedule.durations[collector.name] = seconds
         self.telemetry.duration.labels(collector.name).set(seconds)
         if not self.schedule.is_in_force(poll):
@@ -152,7 +152,7 @@ class Poller:
         is_own = target.key in self.registry.by_key
         if collector.discovers or not is_own:
             # The error of the poll itself is shown by a series if the target belongs to this shard.
-            self.failures.note_list(collector.name, target.account, polled.unnamed if is_own else fault)
+            self.failures.note_list(collector.name, target.account, polled.naming_error if is_own else fault)
 
     async def _finish(self, poll: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
         """Count the outcome of a poll for one target, and publish it; an outcome that is not in force is dropped."""

@@ -11,7 +11,7 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, ListKey, Resource, ResourceList, Target, TargetKey
 
 # How many scripts of other shards one discovery reads.
-MOST_READ = 100
+MOST_SCRIPTS_READ = 100
 
 
 class Registry:
@@ -21,10 +21,10 @@ class Registry:
 
     Args:
         wall: returns unix seconds.
-        removal_seconds: for how many seconds it reports what left the platform.
+        removal_seconds: for how many seconds it reports a resource that left the platform.
 
     Attributes:
-        version: grows whenever the targets change.
+        version: grows whenever `configure` or `apply` changes the targets.
         by_key: the targets that this process polls, with their latest names.
         shard: the shard that this process polls.
     """
@@ -44,7 +44,8 @@ class Registry:
         # All listed resources, whichever shard polls them.
         self._known: dict[ListKey, KnownResources] = {}
         self._addresses: Mapping[str, str] = {}  # account → the base address of its platform
-        self._wall, self._removal_seconds = wall, removal_seconds
+        self._wall = wall
+        self._removal_seconds = removal_seconds
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
         """Return whether a resource belongs to the shard of this process; `parent` is as for `owner_of`."""
@@ -53,7 +54,7 @@ class Registry:
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
         """Return the shard that a resource belongs to; `parent` is the shield zone of a rate limit, if it is known."""
         if key.kind == "rate_limit":
-            # A configured shield zone has priority over that of a list, because all shards have the configuration.
+            # The configured shield zone has priority over the listed one, because all shards have the configuration.
             fixed = self._fixed.get(key.list_key, {}).get(key.id)
             if fixed is not None:
                 parent = fixed.attributes.get("shield_zone_id", "")
@@ -68,15 +69,15 @@ class Registry:
         """Return whether the target of a stored row belongs to another shard now.
 
         The result is False if that is unknown: the shard of a discovered rate limit depends on its shield zone, which
-        is listed later. It is False for a row that belongs to an account and not to a target.
+        is listed later. It is also False for a row without an id, which belongs to an account and not to a target.
         """
-        is_discovered = key.kind == "rate_limit" and key.id not in self._fixed.get(key.list_key, {})
-        return bool(key.id) and not is_discovered and not self.owns(key)
+        is_found_limit = key.kind == "rate_limit" and key.id not in self._fixed.get(key.list_key, {})
+        return bool(key.id) and not is_found_limit and not self.owns(key)
 
     def configure(self, selections: Iterable[Selection], addresses: Mapping[str, str] | None = None) -> list[Target]:
         """Apply a configuration; return the polled targets that it no longer selects.
 
-        `addresses` are the base addresses of the accounts' platforms.
+        `addresses` maps each account to the base address of its platform.
         """
         self._addresses = addresses or {}
         self._selections = {(one.account, one.kind): one for one in selections}
@@ -96,23 +97,29 @@ class Registry:
 
     def _apply_list(self, list_key: ListKey, found: ResourceList) -> None:
         """Take in the names and the resources of a list."""
-        selection, fixed = self._selections.get(list_key), self._fixed.get(list_key, {})
-        known = self._known_at(list_key)
+        selection = self._selections.get(list_key)
         if selection is not None and not selection.discover:
             # The list is read for the names of configured targets alone.
+            fixed = self._fixed[list_key]
             found = ResourceList(tuple(one for one in found.resources if one.id in fixed), complete=False)
+        self._apply_names(list_key, found)
+        # Nothing selects pull zones: only their names are used.
+        if selection is not None:
+            account, _ = list_key
+            self._known_at(list_key).merge(found, self._addresses.get(account, ""), self._wall())
+
+    def _apply_names(self, list_key: ListKey, found: ResourceList) -> None:
+        """Take in the names of a list that is not merged yet, and forget the names of resources that it removes."""
+        known = self._known_at(list_key)
         names = self._names.setdefault(list_key, {})
         for one in found.resources:
             former = known.resources.get(one.id)
             # A name that the list has not changed may be older than one from the resource's own answer.
             if one.name and (former is None or one.name != former.name):
                 names[one.id] = one.name
-        for ended in known.ended_by(found) - fixed.keys():
-            names.pop(ended, None)
-        # Nothing selects pull zones: only their names are used.
-        if selection is not None:
-            account, _ = list_key
-            known.merge(found, self._addresses.get(account, ""), self._wall())
+        # A configured target stays, and keeps its name.
+        for removed_id in known.ended_by(found) - self._fixed.get(list_key, {}).keys():
+            names.pop(removed_id, None)
 
     def _known_at(self, list_key: ListKey) -> KnownResources:
         """Return the known resources of a list, which may be none yet."""
@@ -128,7 +135,7 @@ class Registry:
         self.remember({one.key: one.name for one in self._known_at(list_key) if one.name})
 
     def save(self, store: Callable[[str, str, bytes], None]) -> None:
-        """Call `store` with each account, kind and packed resources that have changed since the last call."""
+        """Call `store` with account, kind and packed resources of each list that has changed since the last call."""
         for (account, kind), known in self._known.items():
             if not known.is_saved:
                 store(account, kind, known.pack())
@@ -138,13 +145,15 @@ class Registry:
         """Select the targets of these accounts and kinds again; return those that are removed."""
         removed: list[Target] = []
         for list_key in sorted(list_keys):
-            before, after = self._targets.get(list_key, {}), {one.id: one for one in self._selected(list_key)}
+            before = self._targets.get(list_key, {})
+            after = {one.id: one for one in self._selected(list_key)}
             self._targets[list_key] = after
-            removed.extend(target for target_id, target in before.items() if target_id not in after)
-            has_new = any(before.get(one.id) is not one for one in after.values())
-            if has_new or len(before) != len(after):
+            removed_here = [target for target_id, target in before.items() if target_id not in after]
+            has_new_or_changed = any(before.get(one.id) is not one for one in after.values())
+            if removed_here or has_new_or_changed:
                 self.by_key.update((target.key, target) for target in after.values())
                 self.version += 1
+            removed += removed_here
         for target in removed:
             del self.by_key[target.key]
         return removed
@@ -172,9 +181,8 @@ class Registry:
     def _listed_target(self, one: KnownResource, selection: Selection) -> Target:
         """Return the target of a listed resource, as the object that is polled now if nothing has changed."""
         polled = self.by_key.get(one.key)
-        name, attributes = self.name_of(one.key), selection.attributes
-        if one.parent:
-            attributes = {**attributes, "shield_zone_id": one.parent}
+        name = self.name_of(one.key)
+        attributes = {**selection.attributes, "shield_zone_id": one.parent} if one.parent else selection.attributes
         if polled is None or polled.name != name or polled.attributes != attributes:
             return Target(one.key.account, one.key.kind, one.key.id, name, attributes)
         return polled
@@ -183,6 +191,7 @@ class Registry:
         """Return the known name; empty if there is none."""
         name = self._names.get(key.list_key, {}).get(key.id, "")
         if not name and key in self.by_key:
+            # The configuration may name the target.
             return self.by_key[key].name
         return name
 
@@ -192,7 +201,7 @@ class Registry:
         return target if target.name == name else replace(target, name=name)
 
     def learn(self, key: TargetKey, name: str) -> None:
-        """Record the name of a resource, from its own answer."""
+        """Record the name of a resource, from its own answer; rename its target if this process polls it."""
         self._names.setdefault(key.list_key, {})[key.id] = name
         polled = self.by_key.get(key)
         if polled is not None and polled.name != name:
@@ -248,11 +257,12 @@ class Registry:
         if selection is None or self.shard.index is None:
             return []
         selected = self.selected(account, "script")
-        others = (one.key.id for one in selected if one.facts is None and not self.owns(one.key))
-        return [Target(account, "script", one, attributes=selection.attributes) for one in islice(others, MOST_READ)]
+        unread_ids = (one.key.id for one in selected if one.facts is None and not self.owns(one.key))
+        ids = islice(unread_ids, MOST_SCRIPTS_READ)
+        return [Target(account, "script", script_id, attributes=selection.attributes) for script_id in ids]
 
     def is_known_whole(self, account: str, kind: str) -> bool:
-        """Return whether all resources of a kind were known once: none is discovered, or a list was complete."""
+        """Return whether all resources of a kind were known once: none are discovered, or a list was complete."""
         selection = self._selections.get((account, kind))
         return selection is None or not selection.discover or self._known_at((account, kind)).was_ever_complete
 
@@ -271,8 +281,8 @@ class Registry:
         key = removal.key
         selection = self._selections.get(key.list_key)
         is_selected = selection is not None and selection.selects(removal.name)
-        # Before the first list of this run, removals may come from another shard, which does not list the rate limits
-        # of this shard's zones.
+        # Before the first list of this run, the removals are stored ones, perhaps from another shard, which does not
+        # list the rate limits of this shard's zones.
         was_listed = self._known_at(key.list_key).was_complete_in_this_run
         is_certain = key.kind != "rate_limit" or self.shard.total == 1 or was_listed
         return is_selected and is_certain and key not in self.by_key and self.owns(key, removal.parent)

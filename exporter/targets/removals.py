@@ -31,11 +31,12 @@ def with_removed(known: list[Removal], list_key: ListKey, removed: list[Resource
 
 
 def newest(removals: Iterable[Removal], since: float) -> list[Removal]:
-    """Return the last removal of each resource, the newest first: those since a time, at most 1,000 of each account."""
-    last = {one.key: one for one in removals if one.at >= since}
+    """Return the last removal of each resource since a time, newest first; at most `MOST_REMOVALS` of each account."""
+    # If a resource was removed twice, its last removal comes last.
+    last_by_key = {one.key: one for one in removals if one.at >= since}
     counts: Counter[str] = Counter()
-    found = []
-    for one in sorted(last.values(), key=lambda one: -one.at):
+    found: list[Removal] = []
+    for one in sorted(last_by_key.values(), key=lambda one: one.at, reverse=True):
         counts[one.key.account] += 1
         if counts[one.key.account] <= MOST_REMOVALS:
             found.append(one)

@@ -10,7 +10,7 @@ from exporter.targets.removals import Removal, with_removed
 from exporter.targets.target import ListKey, Resource, ResourceList, TargetKey
 
 # The version of the JSON: [version, was ever complete, source, removals, [[id, name, parent, facts], ...]].
-_FORM = 3
+_VERSION = 3
 # What a resource's own answer contains besides its name: label → value.
 Facts = Mapping[str, str]
 
@@ -32,8 +32,8 @@ class KnownResources:
         resources: id → the resource, in the order in which they were first listed.
         facts: id → the facts of the resource.
         removals: what left the lists, as `with_removed` returns it.
-        source: the address of the platform that has listed all of the resources. If a list comes from another address,
-            what it does not contain was not removed from a platform.
+        source: the address of the platform that has listed all of the resources. What is missing in a list from another
+            address does not become a removal.
         was_ever_complete: whether a list was complete, in this run or an earlier one.
         was_complete_in_this_run: whether a list of this run was complete.
         is_saved: whether nothing has changed since they were packed.
@@ -61,9 +61,9 @@ class KnownResources:
         return self._absent.difference(one.id for one in found.resources)
 
     def merge(self, found: ResourceList, address: str, now: float) -> None:
-        """Take in the list of a platform's address: add what is new, and remove what `ended_by` returns for it.
+        """Take in a list from a platform's address: add what is new, and remove what `ended_by` returns for the list.
 
-        `now` is in unix seconds. If a part that is stored has changed, `is_saved` is False from then on.
+        `now` is in unix seconds. If a stored part changes, `is_saved` becomes False.
         """
         before = self._stored_parts()
         ended = self.ended_by(found)
@@ -80,8 +80,8 @@ class KnownResources:
     def _note_missing(self, missing: frozenset[str], address: str, *, is_complete: bool) -> None:
         """Record the known ids that a list from an address does not contain.
 
-        The address becomes the `source` when a complete list contains all known resources: until then, the missing ones
-        may be those of the address before.
+        The address becomes the `source` when a complete list contains all known resources. Until then, the missing ones
+        may be resources of the former address.
         """
         if not is_complete:
             self._absent &= missing
@@ -92,6 +92,7 @@ class KnownResources:
             self.source = address
 
     def _stored_parts(self) -> tuple[object, ...]:
+        """Return what is stored, without the facts, which no list contains."""
         return self.resources, self.removals, self.source, self.was_ever_complete
 
     def _with_known_name(self, one: Resource) -> Resource:
@@ -114,15 +115,15 @@ class KnownResources:
         """Return the bytes to store."""
         resources = [(one.id, one.name, one.parent, self.facts.get(one.id)) for one in self.resources.values()]
         removals = [(one.key.id, one.name, one.parent, one.at) for one in self.removals]
-        stored = (_FORM, self.was_ever_complete, self.source, removals, resources)
+        stored = (_VERSION, self.was_ever_complete, self.source, removals, resources)
         return zlib.compress(json.dumps(stored).encode(), 1)
 
     def restore(self, packed: bytes, now: float) -> None:
         """Take in what `pack` has returned in an earlier run; damaged data and other versions are ignored."""
         try:
-            form, was_ever_complete, source, removed, listed = json.loads(zlib.decompress(packed))
+            version, was_ever_complete, source, removed, listed = json.loads(zlib.decompress(packed))
             resources = {own_id: Resource(own_id, name, parent) for own_id, name, parent, _ in listed}
-            facts = {own_id: of for own_id, _, _, of in listed if of is not None}
+            facts = {own_id: noted for own_id, _, _, noted in listed if noted is not None}
             removals = [
                 # This machine's clock may have been set back since.
                 Removal(TargetKey.of(*self.list_key, own_id), name, parent, min(at, now))
@@ -130,6 +131,6 @@ class KnownResources:
             ]
         except (ValueError, TypeError, AttributeError, zlib.error):
             return
-        if form == _FORM:
+        if version == _VERSION:
             self.resources, self.facts, self.removals = resources, facts, removals
             self.source, self.was_ever_complete = source, was_ever_complete

@@ -67,7 +67,7 @@ class Target:
         id: the platform's id, as text.
         name: the name on the platform; empty if it is not known.
         attributes: what else the request needs, such as the shield zone of a rate limit.
-        watched: names to watch for: an image's tags, or the kinds of resource that an account's lists are for.
+        watched: an image's tags to watch for, or the names of the lists that are requested for an account.
         interval: seconds between two polls, if the target has its own interval.
         key: the target's identity.
         client_name: the account, or the database with a prefix, whose client and budget its polls use.
@@ -122,11 +122,11 @@ class ResourceList:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The resources of an account.
+    """What a discovery has found so far in an account; it reports each list as soon as it is read.
 
     Attributes:
-        lists: the list of each kind; a kind that could not be listed is missing.
-        is_named: whether it contains all names of the account, so that no target need wait for the discovery to end.
+        lists: kind → the list that was read.
+        is_named: whether all names of the account have been reported, so that no target need wait for the rest.
     """
 
     lists: Mapping[str, ResourceList]

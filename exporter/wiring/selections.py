@@ -67,7 +67,7 @@ def _with_listed(named: Selection, section: DiscoveredSettings) -> Selection:
 def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]) -> Iterator[Selection]:
     """Return a selection for each configured endpoint that has targets of its own in an account."""
     for number, endpoint in enumerate(endpoints):
-        if kind := endpoint.own_label:
+        if kind := endpoint.own_kind:
             fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
             is_listed = endpoint.each is not None
             yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", number, "ids"))
@@ -83,7 +83,7 @@ def _watched(account: AccountSettings) -> tuple[str, ...]:
         discovery.SHIELD_ZONES: shields.discover,
         discovery.RATE_LIMITS: shields.discover and shields.rate_limits,
         discovery.NAMES: not is_searched and bool(zones.all_ids() or scripts.ids or shields.ids),
-        "shield_zone": shields.discover or bool(shields.ids),
+        discovery.POLLED_SHIELD_ZONES: shields.discover or bool(shields.ids),
     }
     return tuple(name for name, is_wanted in lists.items() if is_wanted)
 

@@ -92,10 +92,10 @@ async def told(collector: Collector, answers: Sequence[Body], *targets: Target) 
             assert polled.date in (caller.date, None)
             given = "".join(map(_shown, polled.outcomes))
             given += "" if polled.date or polled.error else "no date\n"
-            for (found,), _ in context.found.await_args_list:  # type: ignore[attr-defined]
+            for (found,), _ in context.report_found.await_args_list:  # type: ignore[attr-defined]
                 given += "".join(_listed(kind, listed) for kind, listed in found.lists.items())
                 given += "names are known\n" if found.is_named else ""
-            given += f"unnamed: {polled.unnamed}\n" if polled.unnamed else ""
+            given += f"unnamed: {polled.naming_error}\n" if polled.naming_error else ""
             assert not any(secret in repr(polled) for secret in ("d3pl0y", "v4lue"))
         except PlatformError as error:
             given = f"{error.reason}: {error}\n"
@@ -124,7 +124,7 @@ def _source(source: Source | None) -> str:
         return f"{source.value:g} in the month"
     if isinstance(source, LastChange):
         return f"mark {source.value:.0f}"
-    if not source.charted:
+    if not source.has_chart:
         return "no chart"
     days = [f"{date.fromordinal(day)}={count:g}" for day, count in source.days.items()]
     return " ".join(["days", *days, *(["as the sum of all series"] if source.is_whole else [])])

@@ -14,7 +14,7 @@ from exporter.counters.rows import pack, unpack
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source
 from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
 
-THINGS = FamilyInfo("edge_things_total", "Things.", Kind.COUNTER, "", ("thing_id", "part"), own=1)
+THINGS = FamilyInfo("edge_things_total", "Things.", Kind.COUNTER, "", ("thing_id", "part"), is_limited=True)
 TODAY = FIRST_SIGHT.toordinal()
 URL = "https://api.example.net"
 

@@ -72,7 +72,7 @@ def sources_of(chart: str, today: int) -> Sequence[tuple[LabelValues, Source]]:
             charts.setdefault(labels, {})[DAY_0 + day] = float(one)
     wholes = {labels: labels == ("unclassified",) for labels in charts}
     shown = [(labels, DayBuckets(counts, is_whole=wholes[labels])) for labels, counts in charts.items()]
-    return shown or [((), DayBuckets({}, charted=chart != "null"))]
+    return shown or [((), DayBuckets({}, has_chart=chart != "null"))]
 
 
 def played(polls: Sequence[str]) -> Iterator[str]:

@@ -90,7 +90,7 @@ IDS: tuple[object, ...] = (2, "b", "x" * 200, "x" * 201, "0", ".", "..", " b", "
 # Pages of a list that says nothing of further pages; the last one comes again and again.
 PAGES = tuple(
     tuple({"Items": [{"Id": one} for one in page]} for page in pages)
-    for pages in ("1", ("12", ""), ("12", "23", ""), "1234", ("0", "1", ""), ("",))
+    for pages in ("1", "0123", ("12", ""), ("12", "23", ""), "1234", ("0", "1", ""), ("",))
 )
 LACKING = {"error": {"errorKey": "invalid_plan_type"}}
 ANNOUNCED = ({"Items": [{"Id": 1}], "More": True}, {"Items": [], "More": True})
@@ -124,6 +124,7 @@ def listed(one: object) -> object:
 
 async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exporter.collectors.endpoints.listing.MOST_TARGETS", 3)
+    monkeypatch.setattr("exporter.collectors.endpoints.listing.MOST_PAGES", 4)
     item = {"Items": [{"Id": 1, "Parts": ["a"]}], "More": False, "Name": "x", "Sizes": {"a": 1}}
     polls: list[tuple[str, Collector, object]] = [
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),

@@ -18,13 +18,12 @@ _DOCUMENT = TypeAdapter(Document)
 
 def make_collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
     """Return the collectors of endpoints: one for each endpoint, and one for each list of targets."""
-    own_kinds = [endpoint.own_label for endpoint in endpoints if endpoint.own_label]
-    own = {kind: identity(f"{kind}_id", kind) for kind in own_kinds}
-    labels = {**KIND_LABELS, **own, ACCOUNT_KIND: identity()}
-    made: list[Collector] = []
+    own_labels = {one.own_kind: identity(f"{one.own_kind}_id", one.own_kind) for one in endpoints if one.own_kind}
+    labels_by_kind = {**KIND_LABELS, **own_labels, ACCOUNT_KIND: identity()}
+    collectors: list[Collector] = []
     for endpoint in endpoints:
         if endpoint.each is not None:
-            made.append(EndpointListCollector(endpoint, endpoint.each))
+            collectors.append(EndpointListCollector(endpoint, endpoint.each))
         operation = Operation(
             name=endpoint.name,
             path=endpoint.path.template,
@@ -38,11 +37,11 @@ def make_collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
             interval=endpoint.interval,
             operations=(operation,),
             fetch=partial(_fetch, endpoint, operation),
-            labels=labels[endpoint.target_kind],
+            labels=labels_by_kind[endpoint.target_kind],
             metrics=tuple(metric_of(metric, endpoint.path) for metric in endpoint.metrics),
         )
-        made.append(collector)
-    return tuple(made)
+        collectors.append(collector)
+    return tuple(collectors)
 
 
 async def _fetch(

@@ -34,8 +34,8 @@ _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
 LONGEST_METRIC_NAME = 200
 # The ends of names that Prometheus and OpenMetrics reserve for parts of a histogram or a counter.
 _RESERVED_ENDS = ("_bucket", "_created")
-_SOURCES = ("value", "days", "month", "info")
-_TARGETS = ("each", "ids", "kind")
+_SOURCE_KEYS = ("value", "days", "month", "info")
+_TARGET_KEYS = ("each", "ids", "kind")
 _NEEDS_PAGE = "needs the key page, the query parameter for the number of the page"
 _HAS_ID = "contains {id}; a list is requested once for each account"
 _WITH_INFO = "set together with info, which takes neither a label nor a scale"
@@ -174,11 +174,11 @@ class EndpointMetric(Section):
 
     def conflicts(self) -> Iterator[Conflict]:
         """Require one source, the suffix of the name for that source, and label values that are not secrets."""
-        sources = [key for key in _SOURCES if key in self.model_fields_set and getattr(self, key) is not None]
+        sources = [key for key in _SOURCE_KEYS if key in self.model_fields_set and getattr(self, key) is not None]
         if len(sources) != 1:
-            place = sources[1] if sources else "name"
+            wrong_key = sources[1] if sources else "name"
             found = " and ".join(sources) or "none"
-            yield (place,), f"found {found}, expected one of {', '.join(_SOURCES)}"
+            yield (wrong_key,), f"found {found}, expected one of {', '.join(_SOURCE_KEYS)}"
             return
         source = sources[0]
         is_info = source == "info"
@@ -190,14 +190,14 @@ class EndpointMetric(Section):
             (is_info and not self.info, "info", "is empty; expected labels and expressions"),
         )
         expression = self.value or self.days or self.month
-        if self.label and expression and expression.branches() is None:
-            # The values of the label are names of fields in the answer: the expression itself does not name them.
-            problem = _secret_problem(expression)
-            yield from broken((problem, source, problem))
+        # Without branches, the values of the label are names of fields in the answer.
+        if self.label and expression and expression.branches() is None and (problem := _secret_problem(expression)):
+            yield (source,), problem
 
     def _wrong_suffix(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
         """Require a suffix of the name if the metric's source is one of `users`, and refuse it otherwise."""
-        has_suffix, shown = self.name.endswith(suffix), f"'{self.name[:60]}'"
+        has_suffix = self.name.endswith(suffix)
+        shown = f"'{self.name[:60]}'"
         if source in users and not has_suffix:
             yield ("name",), f"{shown} uses {source}, so the name must end with {suffix}"
         if has_suffix and source not in users:
@@ -225,29 +225,28 @@ class Endpoint(Section):
     @property
     def target_kind(self) -> str:
         """The kind of the endpoint's targets."""
-        if self.kind is not None:
-            return self.kind
-        return self.own_label or ACCOUNT_KIND
+        return self.kind or self.own_kind or ACCOUNT_KIND
 
     @property
-    def own_label(self) -> str:
-        """The prefix of its targets' labels; empty if the endpoint does not define targets of its own."""
+    def own_kind(self) -> str:
+        """The kind of target that the endpoint defines, and the prefix of their labels; empty if it defines none."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     def conflicts(self) -> Iterator[Conflict]:
         """Require targets, a path, a label and metrics that fit each other, without duplicates."""
-        given = [key for key in _TARGETS if key in self.model_fields_set and getattr(self, key) is not None]
+        given = [key for key in _TARGET_KEYS if key in self.model_fields_set and getattr(self, key) is not None]
         yield from self._target_conflicts(given)
         yield from broken((not self.metrics, "metrics", "is empty; expected metrics"))
         yield from self._label_conflicts(has_own_targets="each" in given or "ids" in given)
-        yield from duplicates((("ids", place), text) for place, text in enumerate(self.ids))
-        yield from duplicates((("metrics", place, "name"), one.name) for place, one in enumerate(self.metrics))
+        yield from duplicates((("ids", index), text) for index, text in enumerate(self.ids))
+        yield from duplicates((("metrics", index, "name"), one.name) for index, one in enumerate(self.metrics))
 
     def _target_conflicts(self, given: Sequence[str]) -> Iterator[Conflict]:
-        """Require at most one key that defines the targets, and {id} in the path if one is given, and only then."""
+        """Require at most one key that defines the targets, and {id} in the path exactly if there is such a key."""
         if len(given) > 1:
-            yield (given[1],), f"set together with {given[0]}; expected one of {', '.join(_TARGETS)}"
-        first, has_id = (given[0] if given else ""), self.path.names_target
+            yield (given[1],), f"set together with {given[0]}; expected one of {', '.join(_TARGET_KEYS)}"
+        first = given[0] if given else ""
+        has_id = self.path.names_target
         yield from broken(
             (first and not has_id, "path", f"contains no {{id}}, so that all targets of {first} would be the same"),
             (has_id and not first, "path", "contains {id}; expected each, ids or kind"),

@@ -72,7 +72,7 @@ class Expression:
 
         Return False if the field is missing, or if the expression is not such a path.
         """
-        # The tree of such a path consists of subexpressions and fields.
+        # The tree of such a path consists of subexpressions and fields; `current` is an `@`, the document itself.
         nodes = [node for node in _nodes(self.tree) if node["type"] not in ("subexpression", "current")]
         for node in nodes:
             if node["type"] != "field" or not isinstance(document, dict) or node["value"] not in document:
@@ -111,15 +111,15 @@ def _first_line(error: Exception) -> str:
 
 def _check_function(node: Node) -> None:
     """Raise ExpressionError if a call names an unknown function, or has a wrong number of arguments."""
-    name, given = str(node["value"]), len(node["children"])
+    name, argument_count = str(node["value"]), len(node["children"])
     known = Functions.FUNCTION_TABLE.get(name)
     if known is None:
         raise ExpressionError(f"there is no function {name}()")
     signature = known["signature"]
     is_variadic = bool(signature) and bool(signature[-1].get("variadic"))
-    if given < len(signature) or (given > len(signature) and not is_variadic):
+    if argument_count < len(signature) or (argument_count > len(signature) and not is_variadic):
         least = "at least " if is_variadic else ""
-        raise ExpressionError(f"{name}() takes {least}{len(signature)} argument(s), found {given}")
+        raise ExpressionError(f"{name}() takes {least}{len(signature)} argument(s), found {argument_count}")
 
 
 def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
@@ -146,9 +146,9 @@ class _Tolerant(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
     def visit_function_expression(self, node: Node, value: Any) -> Any:  # noqa: ANN401 - the library's signature
         """Call a function."""
         name = str(node["value"])
-        given = [self.visit(child, value) for child in node["children"]]
-        if name not in _ACCEPT_NULL and any(argument is None for argument in given):
+        arguments = [self.visit(child, value) for child in node["children"]]
+        if name not in _ACCEPT_NULL and None in arguments:
             return None
-        if name in _IGNORE_NULLS and isinstance(given[0], list):
-            given[0] = [item for item in given[0] if item is not None]
-        return self._functions.call_function(name, given)
+        if name in _IGNORE_NULLS and isinstance(arguments[0], list):
+            arguments[0] = [item for item in arguments[0] if item is not None]
+        return self._functions.call_function(name, arguments)

@@ -80,9 +80,9 @@ class EndpointListCollector(Collector):
         self._endpoint_name = endpoint.name
         self._listing = listing
         template = listing.list.template
-        for name, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
-            if name:
-                template += ("&" if "?" in template else "?") + f"{quote(name, safe='')}={value}"
+        for parameter, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
+            if parameter:
+                template += ("&" if "?" in template else "?") + f"{quote(parameter, safe='')}={value}"
         self._page = Operation(
             name=self.name,
             path=template,
@@ -98,7 +98,7 @@ class EndpointListCollector(Collector):
         return self._endpoint_name
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """List the targets. If a page fails, the items of the pages before it count; no target is then removed."""
+        """List the targets. If a page fails, earlier pages are still reported, and no target is removed."""
         found = _Found()
         error: PlatformError | None = None
         try:
@@ -110,7 +110,7 @@ class EndpointListCollector(Collector):
             found.is_complete = False
         if found.resources or error is None:
             listed = ResourceList(tuple(found.resources.values()), found.is_complete)
-            await context.found(Inventory({self.kind: listed}))
+            await context.report_found(Inventory({self.kind: listed}))
         return PollResult((Outcome(target, error=error),), found.date)
 
     async def _read_pages(self, context: Context, found: _Found) -> None:
@@ -120,7 +120,7 @@ class EndpointListCollector(Collector):
             parameters = {**dates, "page": page} if self._listing.page else dates
             answer = await context.caller.call(Request(self._page, parameters))
             found.date = answer.date or found.date
-            known = len(found.ids)
+            count_before = len(found.ids)
             items, announced = self._read(answer.value)
             for item in items:
                 found.add(self._resource(item))
@@ -128,11 +128,13 @@ class EndpointListCollector(Collector):
                 raise WrongShape(f"the list names more than {MOST_TARGETS} items")
             if announced is _Announced.NO_PAGE or not self._listing.page:
                 return
-            if len(found.ids) == known:
+            if len(found.ids) == count_before:
                 # The list ends here only if the page is empty and does not announce another one.
                 is_end = not items and announced is _Announced.NOTHING
                 found.is_complete = found.is_complete and is_end
                 return
+        # There may be more pages.
+        found.is_complete = False
 
     def _read(self, document: Document) -> tuple[list[Any], "_Announced"]:
         """Return the items of a page, and what the page announces."""
@@ -170,5 +172,5 @@ def _evaluated(expression: Expression, document: object, key: str) -> Any:  # no
 
 
 def _is_usable(text: str) -> bool:
-    """Return whether an id can stand in the path of a request, and in a label."""
+    """Return whether an id can stand in the path of a request, and in a label. Ids that are numbers begin at 1."""
     return len(text) <= LONGEST_ID and text.isprintable() and text == text.strip() and text not in (".", "..", "0")

@@ -15,64 +15,63 @@ _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_script_monthly_budget_dollars",
 
 def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Yield an error for each name that is used twice, or that refers to nothing."""
-    yield from _collectors(endpoints)
-    yield from _kinds(endpoints)
-    yield from _families(endpoints)
+    yield from _collector_conflicts(endpoints)
+    yield from _kind_conflicts(endpoints)
+    yield from _family_conflicts(endpoints)
 
 
-def _collectors(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
+def _collector_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Yield an error for each collector whose name is used twice; a list of targets is a collector, too."""
-    places: list[tuple[KeyPath, Endpoint]] = [
-        (("endpoints", place, "name"), one) for place, one in enumerate(endpoints)
-    ]
-    names = [(path, endpoint.name) for path, endpoint in places]
-    lists = [(path, endpoint.name + LIST_SUFFIX) for path, endpoint in places if endpoint.each]
+    by_path: dict[KeyPath, Endpoint] = {("endpoints", index, "name"): one for index, one in enumerate(endpoints)}
+    names = [(path, endpoint.name) for path, endpoint in by_path.items()]
+    lists = [(path, endpoint.name + LIST_SUFFIX) for path, endpoint in by_path.items() if endpoint.each]
     yield from duplicates([*names, *lists])
 
 
-def _kinds(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Yield an error for each kind of target that two endpoints define, that none defines, or whose labels clash."""
+def _kind_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
+    """Yield an error for each kind that two endpoints define, or that is not defined, and for labels that clash."""
     yield from duplicates(
-        (("endpoints", place, "label" if endpoint.label else "name"), endpoint.own_label)
-        for place, endpoint in enumerate(endpoints)
-        if endpoint.own_label
+        (("endpoints", index, "label" if endpoint.label else "name"), endpoint.own_kind)
+        for index, endpoint in enumerate(endpoints)
+        if endpoint.own_kind
     )
-    labels = {kind: tuple(label.name for label in made) for kind, made in KIND_LABELS.items()}
-    labels |= {one.own_label: (one.own_label, f"{one.own_label}_id") for one in endpoints if one.own_label}
-    for place, endpoint in enumerate(endpoints):
-        if endpoint.kind and endpoint.kind not in labels:
-            message = f"there are no targets of the kind '{endpoint.kind[:60]}'{suggestion(endpoint.kind, labels)}"
-            yield ("endpoints", place, "kind"), f"{message}; known: {', '.join(labels)}"
-        yield from _labels(place, endpoint, labels.get(endpoint.target_kind, ()))
+    labels_by_kind = {kind: tuple(label.name for label in labels) for kind, labels in KIND_LABELS.items()}
+    labels_by_kind |= {one.own_kind: (one.own_kind, f"{one.own_kind}_id") for one in endpoints if one.own_kind}
+    for index, endpoint in enumerate(endpoints):
+        if endpoint.kind and endpoint.kind not in labels_by_kind:
+            unknown = f"'{endpoint.kind[:60]}'{suggestion(endpoint.kind, labels_by_kind)}"
+            message = f"there are no targets of the kind {unknown}; known: {', '.join(labels_by_kind)}"
+            yield ("endpoints", index, "kind"), message
+        yield from _label_conflicts(index, endpoint, labels_by_kind.get(endpoint.target_kind, ()))
 
 
-def _labels(place: int, endpoint: Endpoint, taken: Collection[str]) -> Iterator[Conflict]:
+def _label_conflicts(index: int, endpoint: Endpoint, taken: Collection[str]) -> Iterator[Conflict]:
     """Yield an error for each label of an endpoint's metrics that its targets already have."""
     for number, metric in enumerate(endpoint.metrics):
         for label in set(metric.labels).intersection(taken):
             key: KeyPath = ("info", label) if metric.info else ("label",)
-            yield ("endpoints", place, "metrics", number, *key), f"'{label}' is already a label of the target"
+            yield ("endpoints", index, "metrics", number, *key), f"'{label}' is already a label of the target"
 
 
-def _families(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
+def _family_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Yield an error for each metric whose name the exporter, Prometheus or another endpoint uses."""
-    taken = {_stem(info.name): f"the collector {one.section}" for one in CATALOGUE for info in one.families}
-    for place, endpoint in enumerate(endpoints):
-        # The names of the endpoint's own families, without `_total` → with it.
-        own = dict[str, str]()
+    # The stem of a family's name → what has that family.
+    owners = {_stem(info.name): f"the collector {one.section}" for one in CATALOGUE for info in one.families}
+    for index, endpoint in enumerate(endpoints):
+        name_by_stem = dict[str, str]()
         for number, metric in enumerate(endpoint.metrics):
             name = metric.name
             stem = _stem(name)
-            path: KeyPath = ("endpoints", place, "metrics", number, "name")
+            path: KeyPath = ("endpoints", index, "metrics", number, "name")
             if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
                 yield path, f"'{name}' is reserved for the exporter or Prometheus"
-            elif stem in taken:
-                yield path, f"'{name}' is a family of {taken[stem]}"
-            elif stem in own and own[stem] != name:
-                yield path, f"'{name}' has the same exposed name as {own[stem]}"
+            elif stem in owners:
+                yield path, f"'{name}' is a family of {owners[stem]}"
+            elif name_by_stem.get(stem, name) != name:
+                yield path, f"'{name}' has the same exposed name as {name_by_stem[stem]}"
             else:
-                own[stem] = name
-        taken |= dict.fromkeys(own, f"endpoints[{place}]")
+                name_by_stem[stem] = name
+        owners |= dict.fromkeys(name_by_stem, f"endpoints[{index}]")
 
 
 def _stem(name: str) -> str:

@@ -34,9 +34,9 @@ class Path:
     days_ago: tuple[int, ...]
 
     def canonical(self) -> str:
-        """Return the template with the query's parameters sorted, so that equal paths give the same text."""
-        place, _, query = self.template.partition("?")
-        return "&".join((place, *sorted(query.split("&"))))
+        """Return a text that is the same for paths with the same parameters in another order; it is only compared."""
+        before_query, _, query = self.template.partition("?")
+        return "&".join((before_query, *sorted(query.split("&"))))
 
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
         """Return the values of the placeholders for a target at a time, not percent-encoded."""
@@ -56,17 +56,17 @@ def parse_path(text: str) -> Path:
     Raises:
         ValueError: it leads to another address, or has an unknown placeholder.
     """
-    place, _, _ = text.partition("?")
-    if "://" in place or text.startswith("//"):
+    before_query, _, _ = text.partition("?")
+    if "://" in before_query or text.startswith("//"):
         raise ValueError("names a host; expected a path on the account's base_url, such as /pullzone/{id}")
     if not text.startswith("/"):
         raise ValueError("does not start with '/'; expected a path such as /pullzone/{id}")
     if len(text) > LONGEST_PATH or _NOT_IN_A_PATH.search(text):
         raise ValueError("contains blanks, '\\', '#' or control characters, or is too long")
-    if any(unquote(segment) in _DOTS for segment in place.split("/")):
+    if any(unquote(segment) in _DOTS for segment in before_query.split("/")):
         raise ValueError("contains '.' or '..', which leads to another path")
-    left = _PLACEHOLDER.sub("", text)
-    if "{" in left or "}" in left:
+    without_placeholders = _PLACEHOLDER.sub("", text)
+    if "{" in without_placeholders or "}" in without_placeholders:
         raise ValueError("contains an unknown placeholder; expected {id}, {today} or {days_ago:30}")
     days = tuple(dict.fromkeys(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2]))
     if any(number > MOST_DAYS_AGO for number in days):
@@ -75,6 +75,6 @@ def parse_path(text: str) -> Path:
 
 
 def _field(placeholder: re.Match[str]) -> str:
-    """Return the field of the template for a placeholder: `{days_ago:007}` becomes `{days_ago_7}`."""
+    """Return the field of `Path.template` for a placeholder: `{days_ago:007}` becomes `{days_ago_7}`."""
     days = placeholder[2]
     return "{" + (f"days_ago_{int(days)}" if days else placeholder[1]) + "}"

@@ -20,27 +20,27 @@ T = TypeVar("T")
 Convert = Callable[[object], T | None]
 MOST_SAMPLES = 10_000
 _TIMESTAMP = "_timestamp_seconds"
-_PAIR = 2
+_PAIR_LENGTH = 2
 _KINDS = {type(None): "nothing", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
 _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 
 def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
     """Return a configured metric in the form that built-in collectors use; `path` is that of its endpoint."""
-    text = declared.help or f"Read from GET {path.text}, polled."
+    help_text = declared.help or f"Read from GET {path.text}, polled."
     if declared.value is not None:
         read_gauge = partial(_gauge, declared, declared.value)
-        return Metric(declared.name, text, lambda document: read_gauge(document.value), labels=declared.labels)
+        return Metric(declared.name, help_text, lambda answer: read_gauge(answer.value), labels=declared.labels)
     source = declared.days or declared.month
     if source is None:
         read_info = partial(_info, declared.info)
-        return Metric(declared.name, text, lambda document: read_info(document.value), labels=declared.labels)
+        return Metric(declared.name, help_text, lambda answer: read_info(answer.value), labels=declared.labels)
     period = "days" if declared.days else "month"
     counted_by = (path.canonical(), period, source.canonical(), declared.label or "", repr(float(declared.scale)))
     return Metric(
         declared.name,
-        text,
-        counted=lambda document: _counted(declared, source, document.value),
+        help_text,
+        counted=lambda answer: _counted(declared, source, answer.value),
         labels=declared.labels,
         declared=declaration(counted_by),
     )
@@ -88,33 +88,34 @@ def _by_label(
     entries = _pairs(found)
     if len(entries) > MOST_SAMPLES:
         raise ExpressionError(f"found {len(entries)} values of the label {label}, expected at most {MOST_SAMPLES}")
-    made: dict[str, T] = {}
-    for key, one in entries.items():
-        value = _single(one, branches.get(key), document, convert)
+    converted: dict[str, T] = {}
+    for key, entry in entries.items():
+        value = _single(entry, branches.get(key), document, convert)
         if value is not None:
-            made[key] = value
-    # An object of the answer may be empty. One of branches is made even if the answer has none of the fields.
-    if branches and not made:
+            converted[key] = value
+    # The object of branches exists even if the answer has none of their fields; any other one is the answer's own.
+    if branches and not converted:
         return None
-    return made
+    return converted
 
 
 def _pairs(found: object) -> Mapping[str, object]:
-    """Return label value → value, from an object or a list of pairs."""
+    """Return label value → value, from an object or a list of pairs; pairs without a label value are left out."""
     if isinstance(found, dict):
         return {str(key): value for key, value in found.items()}
     if not isinstance(found, list):
         raise ExpressionError(f"found {_kind(found)}, expected an object such as {{a: A, b: B}}, or a list of pairs")
     pairs: dict[str, object] = {}
     for item in found:
-        if not isinstance(item, list) or len(item) != _PAIR:
+        if not isinstance(item, list) or len(item) != _PAIR_LENGTH:
             raise ExpressionError(f"found {_kind(item)} in a list, expected pairs such as [Name, Count]")
-        if item[0] is None:
+        label, value = item
+        if label is None:
             continue
-        key = _text(item[0])
+        key = _text(label)
         if key in pairs:
             raise ExpressionError(f"found the label value {key[:60]!r} twice")
-        pairs[key] = item[1]
+        pairs[key] = value
     return pairs
 
 
@@ -161,11 +162,11 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:
-    """Return date → count, scaled, from an object or a list of pairs; dates that are there twice are summed."""
+    """Return date → count, scaled, from an object or a list of pairs; counts of the same date are added."""
     if isinstance(found, dict):
         entries: list[Any] = list(found.items())
     elif isinstance(found, list):
-        entries = [item for item in found if isinstance(item, list) and len(item) == _PAIR]
+        entries = [item for item in found if isinstance(item, list) and len(item) == _PAIR_LENGTH]
         if len(entries) < len(found):
             raise ExpressionError("found a list, expected an object of days, or a list of pairs such as [Date, Count]")
     else:
@@ -174,7 +175,8 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
         raise ExpressionError(f"found {len(entries)} days, expected at most {MOST_SAMPLES}")
     chart: dict[str, float | None] = {}
     for key, item in entries:
-        value, day = as_count(_count(item, scale)), str(key)
+        day = str(key)
+        value = as_count(_count(item, scale))
         known = chart.get(day)
         chart[day] = value if known is None else known + (value or 0.0)
     return chart
