@@ -126,7 +126,7 @@ class Store:
     Attributes:
         wall: returns unix seconds.
         monotonic: a clock in seconds that never jumps.
-        lifetime: collector, target → seconds for which values are valid, by the current intervals.
+        lifetime: collector, target → seconds for which values are valid, as `Schedule.lifetime` computes them.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
         statuses: the status of each target for each collector.
         has_changed: set while there are changes not yet taken.

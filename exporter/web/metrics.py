@@ -12,8 +12,9 @@ from starlette.types import Receive, Scope, Send
 from exporter.exposition.compressed_segments import SEGMENT_BYTES
 from exporter.exposition.exposition import Filter, Format
 from exporter.http_server.protocol import ReadyAnswer
-from exporter.web.headers import ALWAYS, MOST_REMEMBERED, accepted, with_headers
+from exporter.web.negotiation import MOST_REMEMBERED, accepted
 from exporter.web.parts import Parts
+from exporter.web.security_headers import ALWAYS, with_headers
 from exporter.web.targets import all_targets
 
 READING = ("GET", "HEAD")

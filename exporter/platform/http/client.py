@@ -21,6 +21,7 @@ from exporter.platform.errors import PlatformError
 from exporter.platform.http import responses
 from exporter.platform.http.credential import Credential
 from exporter.platform.http.rate_limiter import RateLimiter
+from exporter.platform.http.response_headers import http_date, retry_after_seconds
 from exporter.platform.operation import ADDRESS, Answer, Operation, Request, address_of, content_of, headers_of
 
 T = TypeVar("T")
@@ -175,8 +176,8 @@ class Client:
     async def _read(self, operation: Operation[T], response: httpx.Response, body: bytes, seconds: float) -> Answer[T]:
         """Return the payload in the body of a response; raises the failure that its status or body reports."""
         status = response.status_code
-        date = responses.http_date(response.headers.get("date"))
-        wait = responses.retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
+        date = http_date(response.headers.get("date"))
+        wait = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         failure = None if response.is_success else responses.status_error(status, body, wait)
         # An error key such as `no_configuration` in the body says more than the status, and has priority.
         is_absent = status in operation.absent and not isinstance(failure, errors.NotAvailable)

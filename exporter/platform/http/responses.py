@@ -3,9 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
 import httpx
@@ -21,8 +18,6 @@ T = TypeVar("T")
 
 # The number of bytes that are read of the body of an error.
 ERROR_BODY_LIMIT = 64 * 1024
-# The longest wait that a `Retry-After` can cause, in seconds.
-LONGEST_RETRY_AFTER = 3600.0
 # A float holds no integer with more digits.
 _MOST_DIGITS = 310
 _PARTIAL = 206
@@ -66,37 +61,6 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
 
 def _too_large(most_bytes: int, response: httpx.Response) -> errors.BodyTooLarge:
     return errors.BodyTooLarge(f"the body has more than {most_bytes} bytes", status=response.status_code)
-
-
-@lru_cache(maxsize=64)
-def http_date(text: str | None) -> datetime | None:
-    """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable.
-
-    Results are cached, because all answers of a second have the same date.
-    """
-    if not text:
-        return None
-    try:
-        moment = parsedate_to_datetime(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
-
-
-def retry_after_seconds(value: str | None, now: datetime) -> float | None:
-    """Return the seconds to wait, at most an hour, as `Retry-After` says; None if it is missing or unreadable.
-
-    Args:
-        value: the header: a number of seconds, or an HTTP date.
-        now: the time by the platform's clock, which may differ from this machine's.
-    """
-    if value is None:
-        return None
-    text = value.strip()
-    if text.isascii() and text.isdigit():
-        return min(LONGEST_RETRY_AFTER, float(text))
-    moment = http_date(text)
-    return None if moment is None else min(LONGEST_RETRY_AFTER, max(0.0, (moment - now).total_seconds()))
 
 
 # Parts of error keys which mean that the plan does not include the feature, or that it was never set up.

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from exporter.blocking import blocking
 from exporter.web.auth.web_config import WebConfig
-from exporter.web.headers import with_headers
+from exporter.web.security_headers import with_headers
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from exporter.platform.api import containers, dns, scripting, sql_over_http
 from exporter.platform.api.shield import SET_BOT_ACTION, SWITCH_ACCESS_LIST
 from exporter.platform.errors import PlatformError
-from exporter.platform.http.responses import http_date, retry_after_seconds
+from exporter.platform.http.response_headers import http_date, retry_after_seconds
 from exporter.platform.operation import Request
 from tests.platform.clients import Reply, Script, answered, good
 

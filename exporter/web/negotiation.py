@@ -1,10 +1,7 @@
-"""What the headers of a request accept (RFC 9110, section 12), and the security headers of each answer."""
+"""Chooses the format and the encoding of a scrape by what its headers accept (RFC 9110, section 12)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from functools import lru_cache
-
-from starlette.datastructures import MutableHeaders
-from starlette.types import Message, Send
 
 from exporter.exposition.exposition import Format
 
@@ -13,22 +10,8 @@ _OPENMETRICS = "application/openmetrics-text"
 _TEXT = ("text/plain", "text/*", "*/*")
 _GZIP = ("gzip", "x-gzip", "*")
 
+# How many combinations of headers the choice is remembered for.
 MOST_REMEMBERED = 64
-
-# What a browser may load and do with an answer; only pages load anything.
-_POLICY = (
-    b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    b"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-)
-ALWAYS = (
-    (b"content-security-policy", _POLICY),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
-)
 
 
 def _qualities(header: str) -> dict[str, float]:
@@ -74,16 +57,3 @@ def accepts_gzip(accept_encoding: str) -> bool:
     """Return whether the client accepts gzip."""
     qualities = _qualities(accept_encoding)
     return next((qualities[name] > 0 for name in _GZIP if name in qualities), False)
-
-
-def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS) -> Send:
-    """Return a `send` that also sets these headers; a header that the answer has already is replaced."""
-
-    async def send_with_headers(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            own = MutableHeaders(scope=message)
-            for name, value in headers:
-                own[name.decode()] = value.decode()
-        await send(message)
-
-    return send_with_headers

@@ -1,0 +1,39 @@
+"""Reads the headers `Date` and `Retry-After` of answers."""
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+
+# The longest wait that a `Retry-After` can cause, in seconds.
+LONGEST_RETRY_AFTER = 3600.0
+
+
+@lru_cache(maxsize=64)
+def http_date(text: str | None) -> datetime | None:
+    """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable.
+
+    Results are cached, because all answers of a second have the same date.
+    """
+    if not text:
+        return None
+    try:
+        moment = parsedate_to_datetime(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def retry_after_seconds(value: str | None, now: datetime) -> float | None:
+    """Return the seconds to wait, at most an hour, as `Retry-After` says; None if it is missing or unreadable.
+
+    Args:
+        value: the header: a number of seconds, or an HTTP date.
+        now: the time by the platform's clock, which may differ from this machine's.
+    """
+    if value is None:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return min(LONGEST_RETRY_AFTER, float(text))
+    moment = http_date(text)
+    return None if moment is None else min(LONGEST_RETRY_AFTER, max(0.0, (moment - now).total_seconds()))

@@ -1,0 +1,34 @@
+"""The security headers of each answer."""
+
+from collections.abc import Iterable
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import Message, Send
+
+# What a browser may load and do with an answer; only pages load anything.
+_POLICY = (
+    b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    b"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+ALWAYS = (
+    (b"content-security-policy", _POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+
+
+def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS) -> Send:
+    """Return a `send` that also sets these headers; a header that the answer has already is replaced."""
+
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = MutableHeaders(scope=message)
+            for name, value in headers:
+                own[name.decode()] = value.decode()
+        await send(message)
+
+    return send_with_headers
