@@ -181,7 +181,7 @@ def _parse_index(value: object) -> int | Literal["auto"]:
     if text == "auto":
         return "auto"
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise ValueError("expected a whole number from 0 or auto")
+        raise ValueError("expected a whole number from 0, or auto")
     return int(text)
 
 

@@ -29,5 +29,5 @@ def read_fields(query: QueryParams, allowed: Mapping[str, Collection[str] | None
         found[name] = tuple(dict.fromkeys(value for value in given if value))
         for value in found[name]:
             if choices is not None and value not in choices:
-                raise HTTPException(400, f"{name} cannot be {value[:100]!r}; there are: {', '.join(choices)}")
+                raise HTTPException(400, f"{name} must be one of {', '.join(choices)}, not {value[:100]!r}")
     return found

@@ -249,7 +249,7 @@ class Endpoint(Section):
         has_id = self.path.names_target
         yield from broken(
             (first and not has_id, "path", f"contains no {{id}}, so that all targets of {first} would be the same"),
-            (has_id and not first, "path", "contains {id}; expected each, ids or kind"),
+            (has_id and not first, "path", "contains {id}, but none of each, ids and kind is set"),
             ("ids" in given and not self.ids, "ids", "is empty; expected ids"),
         )
 

@@ -85,7 +85,9 @@ class AccessControl:
             raise HTTPException(403, "a web page may not change anything here\n")
         is_authenticated = bool(self._hashes) or self._needs_certificate
         if not is_authenticated and not _is_local(scope["client"]):
-            raise HTTPException(403, "changes are accepted from this machine only; configure basic auth for others\n")
+            raise HTTPException(
+                403, "changes are accepted from this machine only; configure basic auth to admit others\n"
+            )
 
     async def _is_right(self, user: bytes, password: bytes) -> bool:
         """Return whether this is the password of the user; raise HTTPException if too many are being checked."""
