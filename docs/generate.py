@@ -98,8 +98,9 @@ def configuration() -> str:
         "",
         "Durations are written `30s`, `5m`, `1h30m` or `1d`. Patterns are regular expressions.",
     ]
-    places = {flag.path: flag for flag in flags()}
-    named: dict[tuple[str, ...], str] = {
+    flag_by_path = {flag.path: flag for flag in flags()}
+    # The section and the key → the variable.
+    variable_by_key: dict[tuple[str, ...], str] = {
         (str(path[0]), str(path[-1])): name for name, path in (variables() | DATABASE_VARIABLES).items()
     }
     for key, field in Settings.model_fields.items():
@@ -112,8 +113,8 @@ def configuration() -> str:
             lines += ["This key is a list; each entry has these keys:", ""]
         lines += ["| key | default | flag, variable | meaning |", "|---|---|---|---|"]
         lines += [
-            f"| `{'.'.join(path)}` | {_default(leaf, places.get(path))} | {_given_by(path, places, named)} | "
-            f"{_cell(leaf.description or '')} |"
+            f"| `{'.'.join(path)}` | {_default(leaf, flag_by_path.get(path))} | "
+            f"{_given_by(path, flag_by_path, variable_by_key)} | {_cell(leaf.description or '')} |"
             for path, leaf in _leaves(section, (key,))
         ]
     return "\n".join(lines) + "\n\n" + (REPOSITORY / "docs" / "environment.md.in").read_text(encoding="utf-8")
@@ -152,12 +153,14 @@ def _default(field: FieldInfo, flag: Flag | None) -> str:
     return f"`{json.dumps(value) if value in ('', ()) else value}`"
 
 
-def _given_by(path: tuple[str, ...], places: Mapping[KeyPath, Flag], named: Mapping[tuple[str, ...], str]) -> str:
+def _given_by(
+    path: tuple[str, ...], flag_by_path: Mapping[KeyPath, Flag], variable_by_key: Mapping[tuple[str, ...], str]
+) -> str:
     """Return the flag and the variable that set a key; empty if only the file does."""
-    flag = places.get(path) or places.get((*FIRST_ACCOUNT, *path[1:]))
+    flag = flag_by_path.get(path) or flag_by_path.get((*FIRST_ACCOUNT, *path[1:]))
     if flag is not None:
         return f"`{flag.name}`<br>`{flag.variable}`"
-    return f"`{named[path]}`" if path in named else ""
+    return f"`{variable_by_key[path]}`" if path in variable_by_key else ""
 
 
 def _cell(text: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dashboards.generator import declared
+from dashboards.generator.grafana import GRID
 from dashboards.generator.page import Page, Panel, Row
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.collectors.collector import Collector
@@ -16,7 +17,6 @@ SUBJECTS = {"edge_dns_": "edge-dns", "edge_script_": "edge-scripts", "edge_shiel
 SUBJECTS |= dict.fromkeys(("edge_database_", "edge_container_", "edge_search_"), "edge-database")
 OTHERS = "edge-overview"
 _COLUMNS = 3
-_GRID = 24
 
 
 def with_remaining(pages: Sequence[Page]) -> tuple[Page, ...]:
@@ -39,7 +39,7 @@ def _with_row(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Pa
         for collector, info in line:
             choices = [choice for choice in page.variables if choice.value in info.labels]
             matchers = tuple(f'{choice.value}=~"${choice.name}"' for choice in choices)
-            panels.append(declared.panel(collector, info, matchers, _GRID // len(line)))
+            panels.append(declared.panel(collector, info, matchers, GRID // len(line)))
     return replace(page, rows=(*page.rows, Row(TITLE, tuple(panels), folded=True))) if panels else page
 
 
