@@ -87,7 +87,7 @@ def command(
         span, past, failures = asyncio.run(_read(settings, collectors, charted, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
-        complain("\n".join([*faults, f"nothing is written: there are no counters, or they began before {span}"]))
+        complain("\n".join([*faults, f"nothing is written for {span}: there are no counters, or they began earlier"]))
     sample_count = _write(output, past, added_labels, step)
     echo(f"{output}: {span}, {len(past)} series, {sample_count} samples, {output.stat().st_size / 1e6:.1f} MB.")
     echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
