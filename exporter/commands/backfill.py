@@ -90,6 +90,7 @@ def command(
         complain("\n".join([*faults, f"nothing is written for {span}: there are no counters, or they began earlier"]))
     sample_count = _write(output, past, added_labels, step)
     echo(f"{output}: {span}, {len(past)} series, {sample_count} samples, {output.stat().st_size / 1e6:.1f} MB.")
+    # With promtool's default of two hours for a block, a month would become 360 blocks.
     echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
     if faults:
         complain("\n".join(faults))

@@ -39,8 +39,8 @@ class SettingOption(click.Option):
     def __init__(self, flag: Flag) -> None:
         default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
         self.flag_name = flag.name
-        parameter = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
-        names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter]
+        parameter_name = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
+        names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter_name]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
         self.section = ACCOUNT if flag.path[0] == "accounts" else str(flag.path[0]).replace("_", " ").capitalize()
 

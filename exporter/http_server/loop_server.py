@@ -23,9 +23,8 @@ TLS_CLOSING_SECONDS = 2.0
 UNTAKEN_SECONDS = 30.0
 # How many connections are closed when the system has no file descriptor left.
 CLOSED_AT_ONCE = 32
-RETRY_SECONDS = 0.5
-# How often it is tried to make room while no connection may be closed.
-BUSY_SECONDS = 0.02
+RETRY_ACCEPT_SECONDS = 0.5
+RETRY_MAKING_ROOM_SECONDS = 0.02
 # A fault is logged again when it has not occurred for this time.
 QUIET_SECONDS = 10.0
 # How long `stop` waits for running answers, and how often it looks whether they have ended.
@@ -110,8 +109,7 @@ class LoopServer(uvicorn.Server):
         self._tls = tls
         self._ready = ready
         self._tasks: set[asyncio.Task[None]] = set()
-        # Fault → when it last occurred, by the clock of the event loop.
-        self._last_faults: dict[str, float] = {}
+        self._last_time_by_fault: dict[str, float] = {}
 
     def start(self) -> None:
         """Serve from now on."""
@@ -165,7 +163,7 @@ class LoopServer(uvicorn.Server):
             except OSError as error:
                 self._warn("connections cannot be accepted", error=error.strerror or str(error))
                 self._connections.close_waiting(CLOSED_AT_ONCE)
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(RETRY_ACCEPT_SECONDS)
                 continue
             await self._make_room(accepted)
             protocol = make_protocol()
@@ -183,7 +181,7 @@ class LoopServer(uvicorn.Server):
                 self._warn(full, limit=self._connections.limit)
                 self._connections.close_waiting(self._connections.excess)
                 if self._connections.excess > 0:
-                    await asyncio.sleep(BUSY_SECONDS)
+                    await asyncio.sleep(RETRY_MAKING_ROOM_SECONDS)
         except asyncio.CancelledError:
             accepted.close()
             raise
@@ -205,9 +203,9 @@ class LoopServer(uvicorn.Server):
     def _warn(self, fault: str, **facts: object) -> None:
         """Log a fault, unless it has occurred shortly before."""
         now = asyncio.get_running_loop().time()
-        if now - self._last_faults.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
+        if now - self._last_time_by_fault.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
             logger().warning(fault, **facts)
-        self._last_faults[fault] = now
+        self._last_time_by_fault[fault] = now
 
     async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -55,7 +55,7 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
     fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(file.data, path)}
     by_variables = _given(present, fallbacks | known)
     by_flags = _given(flag_values, {flag.name: flag.path for flag in flags()})
-    given = by_variables | by_flags
+    given = by_variables | by_flags  # flags have priority
     faults = [*_unknown(present, known), *_of_several_accounts(file.data.get("accounts"), given)]
     places = {**file.places, **{path: place for path, (_, place) in given.items()}}
     settable = {path: Place(name) for name, path in (known | DATABASE_VARIABLES).items()}
@@ -94,6 +94,7 @@ def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
         if name in texts:
             text = None if texts[name].strip() in NULL else texts[name]
             given[path] = (text, Place(name))
+    # A null hides the value that a lower source has for the replaced key.
     for path, (value, place) in list(given.items()):
         if value is not None and path[-1] in _REPLACES:
             given.setdefault((*path[:-1], _REPLACES[str(path[-1])]), (None, place))
@@ -134,6 +135,7 @@ def _sections(data: Data, given: Given) -> dict[Any, Any]:
             for step in path[:-1]:
                 section = section.setdefault(step, {})
             section[path[-1]] = value
+    # The item stands at the place 0 of a mapping, from which a list is made.
     for kind in sections.keys() & {"accounts", "databases"}:
         in_file = _section_at(data, (kind, 0)) or {}
         sections[kind] = [{**in_file, **sections[kind][0]}]

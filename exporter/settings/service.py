@@ -34,8 +34,8 @@ _POSTGRESQL = SchemaValidator(core_schema.multi_host_url_schema(allowed_schemes=
 # Percent signs that do not encode a character, or encode NUL, which an address cannot contain.
 _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _NO_POSTGRESQL = (
-    "is not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database, with the "
-    "password percent-encoded (% as %25, @ as %40, / as %2F, ? as %3F, # as %23)"
+    "is not the address of a PostgreSQL database; expected one such as postgresql://user:password@host/database, with "
+    "the password percent-encoded (% as %25, @ as %40, / as %2F, ? as %3F, # as %23)"
 )
 
 

@@ -51,6 +51,7 @@ class Section(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _report_every_fault(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Validate the data without keys that have no value; raise all faults, or else all conflicts, in our words."""
         if not isinstance(data, Mapping):
             return handler(data)
         given = {key: value for key, value in data.items() if value is not None or cls._may_be_null(key)}

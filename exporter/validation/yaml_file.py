@@ -30,8 +30,8 @@ _MOST_VALUES = 1_000_000
 _OF_NAMES = frozenset({"info", "labels", "monthly_budget_dollars", "basic_auth_users"})
 # What the parser quotes from the file, which could be a part of a secret.
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
-# A surrogate: JSON writes a character as two escapes, such as \ud83d\ude00, but each of them is no character in YAML.
-_HALF = re.compile("[\ud800-\udfff]")
+# JSON may write a character as a pair of surrogates, such as \ud83d\ude00; YAML has no such pairs.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 # Where these faults are found is far from where they begin.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
 
@@ -117,9 +117,8 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         if node is not None and node.tag not in _TAGS:
             raise _wrong("found an explicit type, expected text", node)
-        if isinstance(node, yaml.ScalarNode) and (half := _HALF.search(node.value)):
-            escaped = ascii(half[0]).strip("'")
-            raise _wrong(f"found {escaped}, half of a surrogate pair; write the character itself", node)
+        if isinstance(node, yaml.ScalarNode) and (found := _SURROGATE.search(node.value)):
+            raise _wrong(f"found \\u{ord(found[0]):04x}, half of a surrogate pair; write the character itself", node)
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 - PyYAML's

@@ -12,7 +12,7 @@ from exporter.web.parts import Parts, Process
 from exporter.web.targets import all_targets, count_states
 from exporter.web.url_fields import Json
 
-# Work that is repeated has stalled if no round has ended for this many times the time between two, or for this long.
+# Repeated work has stalled if no round has ended for this many times the usual time, and for at least this long.
 STALLED_ROUNDS = 3
 SHORTEST_STALL = 30.0
 

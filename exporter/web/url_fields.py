@@ -13,12 +13,8 @@ Json = dict[str, Any]
 def read_fields(query: QueryParams, allowed: Mapping[str, Collection[str] | None]) -> dict[str, tuple[str, ...]]:
     """Return the values of each allowed field, without empty ones and duplicates.
 
-    Args:
-        query: the query.
-        allowed: a field → the values that it may have; None for any.
-
-    Raises:
-        HTTPException: there is no such field, or it may not have such a value (400).
+    `allowed` is a field → the values that it may have, None for any. Raises HTTPException (400) for any other field or
+    value.
     """
     for name in query:
         if name not in allowed:

@@ -12,7 +12,7 @@ from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.secrets import SecretError
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 
-NO_POSTGRESQL = "not the address of a PostgreSQL; expected one such as postgresql://user:password@host/database, with the password percent-encoded (% as %25, @ as %40, / as %2F, ? as %3F, # as %23)"
+NO_POSTGRESQL = "not the address of a PostgreSQL database; expected one such as postgresql://user:password@host/database, with the password percent-encoded (% as %25, @ as %40, / as %2F, ? as %3F, # as %23)"
 SECRET = "S3CRET-0f3c9a7e"
 STATE_URL = f"postgresql://edge:{SECRET}@db.example.net/edge"
 WITH_SECRETS = f"""\
@@ -38,7 +38,7 @@ def test_the_address_of_the_state_is_read_from_its_file_again_at_each_use(tmp_pa
     secret.write_text(renewed)
     assert (before, state.address()) == (STATE_URL, renewed)
     secret.write_text(f"postgresql://edge:S3cr/{SECRET}@db.example.net/edge")
-    with pytest.raises(SecretError, match=f"^{secret} is not the address of a PostgreSQL; [^S]*$"):
+    with pytest.raises(SecretError, match=f"^{secret} is not the address of a PostgreSQL database; [^S]*$"):
         state.address()
     secret.unlink()
     with pytest.raises(SecretError, match=f"^{secret} does not exist$"):

@@ -64,12 +64,12 @@ class AccessControl:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve or refuse a request."""
-        answer = self._app
+        responder = self._app
         try:
             await self._check(scope)
         except HTTPException as refused:
-            answer = PlainTextResponse(refused.detail, refused.status_code, refused.headers)
-        await answer(scope, receive, with_headers(send, self._headers) if self._headers else send)
+            responder = PlainTextResponse(refused.detail, refused.status_code, refused.headers)
+        await responder(scope, receive, with_headers(send, self._headers) if self._headers else send)
 
     async def _check(self, scope: Scope) -> None:
         """Raise HTTPException for a request that is refused."""

@@ -147,7 +147,7 @@ def _refusing(key: str, message: str) -> Iterator[None]:
 
 @contextmanager
 def _in_memory(pem: Pem) -> Iterator[str]:
-    """Return the path of a PEM for OpenSSL, which reads only files: in memory, so that no key is written to a disk."""
+    """Yield the path of a PEM in memory: OpenSSL reads only files, and no key may be written to a disk."""
     with os.fdopen(os.memfd_create("pem"), "w", encoding="ascii", errors="replace") as file:
         file.write(pem.text or "")
         file.flush()

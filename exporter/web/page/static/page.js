@@ -1,12 +1,12 @@
-// Makes the page livelier: it looks again every few seconds, finds while one types, and keeps the place one is at.
-// Everything here works without it too, by links and a form. It writes no HTML: the browser parses what the server
-// sends, and whole elements are exchanged.
+// Updates the page every few seconds, searches while the user types, and keeps the focus and the scroll positions.
+// Without this script, the page works by links and a form. The script writes no HTML: the browser parses the answer of
+// the server, and whole elements are replaced.
 "use strict";
 
 (() => {
-  const PAUSE = 5000;
-  const TYPING_PAUSE = 150;
-  const PATIENCE = 15000;
+  const UPDATE_MILLISECONDS = 5000;
+  const TYPING_MILLISECONDS = 150;
+  const TIMEOUT_MILLISECONDS = 15000;
   const form = document.getElementById("find");
   const search = document.getElementById("search");
   const announcer = document.getElementById("announcer");
@@ -22,23 +22,23 @@
     request = asked;
     asked.open("GET", url);
     asked.responseType = "document";
-    asked.timeout = PATIENCE;
+    asked.timeout = TIMEOUT_MILLISECONDS;
     asked.onload = () => {
       request = null;
       const page = asked.status === 200 ? asked.response : null;
       if (page && page.getElementById("answer")) done(page);
-      else lose();
+      else showLoss();
       wait();
     };
     asked.onerror = asked.ontimeout = () => {
       request = null;
-      lose();
+      showLoss();
       wait();
     };
     asked.send();
   }
 
-  function lose() {
+  function showLoss() {
     asOf.classList.add("lost");
     if (!asOf.textContent.startsWith("No answer")) asOf.prepend("No answer from the exporter. ");
   }
@@ -81,7 +81,7 @@
     });
   }
 
-  // The form keeps what a person is typing; what links chose is taken over.
+  // The field in which the user types keeps its text; the others get the values that a link has chosen.
   function fillForm(page) {
     for (const kept of form.querySelectorAll("input[type=hidden]")) kept.remove();
     for (const kept of page.querySelectorAll("#find input[type=hidden]")) form.append(document.importNode(kept));
@@ -103,7 +103,7 @@
     waiting = setTimeout(() => {
       if (isPaused || document.hidden || request) wait();
       else fetchPage(location.pathname + location.search, show);
-    }, PAUSE);
+    }, UPDATE_MILLISECONDS);
   }
 
   form.addEventListener("submit", (event) => {
@@ -115,7 +115,7 @@
   });
   search.addEventListener("input", () => {
     clearTimeout(typing);
-    typing = setTimeout(() => find({ remember: false }), TYPING_PAUSE);
+    typing = setTimeout(() => find({ remember: false }), TYPING_MILLISECONDS);
   });
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-swap]");
