@@ -27,12 +27,12 @@ _LOOP_LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 
 
-def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, text: str, **more: Any) -> _Own:  # noqa: ANN401
-    """Create a family and register it; `family` is written `name{labels}`, `more` are arguments of its class."""
+def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, text: str, **options: Any) -> _Own:  # noqa: ANN401
+    """Create a family and register it; `family` is written `name{labels}`, `options` are arguments of its class."""
     name, _, labels = family.rstrip("}").partition("{")
     unit = name.removesuffix("_total").rpartition("_")[2]
-    more["unit"] = unit if unit in ("seconds", "dollars") else ""
-    return kind(name, text, labels.split(", ") if labels else (), registry=registry, **more)
+    options["unit"] = unit if unit in ("seconds", "dollars") else ""
+    return kind(name, text, labels.split(", ") if labels else (), registry=registry, **options)
 
 
 class Telemetry:

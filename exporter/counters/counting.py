@@ -43,7 +43,7 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
     shapes: frozenset[bool] = frozenset()
 
     def is_continued_by(self, digest: bytes, shapes: frozenset[bool]) -> bool:
-        """Return whether an answer continues the family: the same is counted, and its days have the same shape."""
+        """Return whether an answer continues the family: it counts the same, in days (if any) of the same shape."""
         return digest == self.digest and (shapes == self.shapes or not shapes or not self.shapes)
 
     def after_answer(self, shown: Collection[LabelValues], wall: float, retention: float) -> "CountedFamily":

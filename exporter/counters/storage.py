@@ -25,7 +25,7 @@ class ShardTakenError(StorageError):
 class Storage(Protocol):
     """Keeps the ledger's rows, in a file (`state_file.py`) or in a PostgreSQL (`postgres_storage.py`).
 
-    The ledger makes one call at a time. The methods that are defined here keep nothing.
+    The ledger makes one call at a time. A method that a storage does not override keeps nothing.
 
     Attributes:
         location: where the rows are kept; for logs, without a secret.

@@ -136,6 +136,7 @@ class Accounts:
                 self.telemetry.declare_calls(name, [sql_over_http.PIPELINE.name])
             else:
                 self.telemetry.declare_calls(name, operations)
+                # Creates the series, with the value 0.
                 self.telemetry.throttled.labels(name)
 
     def _names(self) -> list[str]:

@@ -73,6 +73,7 @@ class Daemon:
     _config_faults: tuple[str, ...] = ()
     # Why the state database could not be asked for a shard; empty if it could.
     _database_fault: str = ""
+    # Whether a platform has accepted a key while this process was a spare.
     _is_proven: bool = False
     _was_ready: asyncio.Event = field(default_factory=asyncio.Event)
     _log: FilteringBoundLogger = field(default_factory=logger)
@@ -84,12 +85,7 @@ class Daemon:
 
     @classmethod
     async def start(cls, settings: Settings, load: Callable[[], Settings], machine: Machine = REAL) -> Self:
-        """Build the parts, and begin to poll and to serve.
-
-        Args:
-            settings: the configuration.
-            load: reads the settings again, for a reload.
-            machine: what the daemon uses of its machine.
+        """Build the parts, and begin to poll and to serve. The arguments are the attributes of these names.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -131,7 +127,7 @@ class Daemon:
 
     async def _seek(self, database: "PostgresStorage") -> None:
         """Look for a free shard if this process has none, or if another exporter has taken its shard."""
-        if not self._has_no_shard():
+        if self._has_shard():
             self._show_held(database)
             return
         async with self._reloading:
@@ -176,12 +172,12 @@ class Daemon:
         self._log.info("shard taken", shard=shard.index, shards=shard.total)
         return shard
 
-    def _has_no_shard(self) -> bool:
-        return self.work.shard.index is None or self.work.ledger.is_taken
+    def _has_shard(self) -> bool:
+        return self.work.shard.index is not None and not self.work.ledger.is_taken
 
     def why_spare(self) -> str:
         """Return why this process polls no shard; empty if it polls one."""
-        if self.database is None or not self._has_no_shard():
+        if self.database is None or self._has_shard():
             return ""
         if self._database_fault:
             return f"spare: the state database cannot be used: {self._database_fault}"
@@ -195,6 +191,7 @@ class Daemon:
         return "" if is_accepted else "no platform has answered an authenticated call yet"
 
     async def _prove(self) -> None:
+        """Try the keys of the configuration until a platform accepts one."""
         while not await self.work.accounts.try_keys():
             await self.machine.clocks.sleep(TRY_KEYS_SECONDS)
         self._is_proven = True
@@ -312,7 +309,7 @@ async def run(settings: Settings, load: Callable[[], Settings], started: Callabl
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
-    # A SIGHUP during the start causes a reload after it.
+    # A SIGHUP during the start causes a reload after it; `__main__` has blocked SIGHUP until now.
     reload_requested = asyncio.Event()
     loop.add_signal_handler(signal.SIGHUP, reload_requested.set)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

@@ -32,10 +32,10 @@ async def freeze_growth(series: Callable[[], int]) -> None:
     Such a collection stops every thread. Excluded objects are still freed when nothing refers to them, except reference
     cycles, which stay: that is why this is not done more often.
     """
-    frozen = 0
+    series_when_frozen = 0
     while True:
-        if series() > 2 * frozen:
-            frozen = series()
+        if series() > 2 * series_when_frozen:
+            series_when_frozen = series()
             gc.freeze()
         await asyncio.sleep(FROZEN_EVERY_SECONDS)
 

@@ -58,14 +58,14 @@ class Tasks:
         self.begin(name, self._repeated(name, work, wait or partial(asyncio.sleep, seconds)))
 
     async def _repeated(self, name: str, work: DoRound, wait: Wait) -> None:
-        failures, own = self._failures.labels(name), self.rounds[name]
+        failures, state = self._failures.labels(name), self.rounds[name]
         is_failing = False
         while True:
             await wait()
             try:
-                rest = work()
-                if rest is not None:
-                    await rest
+                pending = work()
+                if pending is not None:
+                    await pending
             except Exception as error:  # noqa: BLE001 - the next round tries again
                 failures.inc()
                 if not is_failing:
@@ -75,8 +75,8 @@ class Tasks:
                 if is_failing:
                     self._log.info("task works again", task=name)
                 is_failing = False
-                own.succeeded_at = self._clocks.wall()
-            own.ended_at = self._clocks.monotonic()
+                state.succeeded_at = self._clocks.wall()
+            state.ended_at = self._clocks.monotonic()
 
     async def cancel(self) -> None:
         """End all tasks."""

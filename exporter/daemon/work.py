@@ -52,16 +52,12 @@ class Work:
         process: returns the state of the process, for the endpoints.
 
     Attributes:
-        shard: the shard that is polled.
         storage: stores the counters.
         tasks: the rounds, and what else runs until the work ends.
         ledger: counts the polls.
         registry: the targets.
         schedule: decides when each target is polled.
-        poller: polls the targets.
         store: the results of polls.
-        accounts: the accounts and databases.
-        renderer: renders the exposition.
         parts: what the endpoints read.
     """
 
@@ -164,18 +160,19 @@ class Work:
         Plans and accounts that have not changed are kept. If the address of an account has changed, its series are
         removed, and its targets are polled at once.
         """
-        schedule, known = self.schedule, self.schedule.plans
-        made = await blocking(self.renderer.thread, plans_of, settings)
-        plans = {name: known[name] if known.get(name) == plan else plan for name, plan in made.items()}
+        schedule, former_plans = self.schedule, self.schedule.plans
+        new_plans = await blocking(self.renderer.thread, plans_of, settings)
+        # A plan that has not changed stays the same object, because the schedule compares objects.
+        plans = {name: former_plans[name] if former_plans.get(name) == new else new for name, new in new_plans.items()}
         families = [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
         await blocking(self.renderer.thread, self.renderer.exposition.declare, families, settings.series.serves)
         # From here on nothing is awaited until all is changed: a scrape shows either the old or the new state.
         self._settings, former = settings, schedule.accounts
         moved = _moved(former, accounts)
-        for name in schedule.plans.keys() - plans.keys():
+        for name in former_plans.keys() - plans.keys():
             self._telemetry.forget("collector", name)
         for target in self.registry.configure(selections_of(settings), addresses_of(settings)):
-            self.store.remove(target, known)
+            self.store.remove(target, former_plans)
         self.accounts.use(accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_counters(families)
@@ -217,6 +214,7 @@ class Work:
     def _show_states(self, statuses: Sequence[Status], accounts: Iterable[str]) -> None:
         """Update the numbers of targets by state, by reason of failure, and with totals that differ from their days."""
         telemetry = self._telemetry
+        # Every account has a series for each state, also for 0 targets.
         states = Counter(dict.fromkeys(product(self.schedule.accounts, STATES), 0))
         states.update((one.target.client_name, one.state) for one in statuses)
         telemetry.show(telemetry.targets, states)

@@ -18,6 +18,8 @@ from exporter.targets.target import PollKey
 # The size of a segment: large enough to be sent alone and to compress well, small enough to be rebuilt for one target.
 SEGMENT_BYTES = 256 * 1024
 DEFLATE_LEVEL = 1
+# Neither a header nor a checksum around the compressed bytes.
+_RAW_DEFLATE = -15
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _FINAL_BLOCK = b"\x03\x00"
 
@@ -38,14 +40,14 @@ class Part:
     @classmethod
     def of(cls, plain: bytes) -> "Part":
         """Compress bytes."""
-        deflate = isal_zlib.compressobj(DEFLATE_LEVEL, isal_zlib.DEFLATED, -15)
+        deflate = isal_zlib.compressobj(DEFLATE_LEVEL, isal_zlib.DEFLATED, _RAW_DEFLATE)
         packed = deflate.compress(plain) + deflate.flush(isal_zlib.Z_FULL_FLUSH)
         return cls(packed, isal_zlib.crc32(plain), len(plain))
 
     def plain(self) -> bytes:
         """Return the plain bytes: 8 MB take 3 ms, and to keep them would take a seventh of the daemon's memory."""
         # Without a byte of room at its end, the buffer would grow once more, which takes as long as all the rest.
-        return isal_zlib.decompress(self.packed + _FINAL_BLOCK, -15, self.size + 1)
+        return isal_zlib.decompress(self.packed + _FINAL_BLOCK, _RAW_DEFLATE, self.size + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +139,19 @@ class Segment:
 def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
     """Return the segments for the chunks of targets: one or, if there is too much for one, several."""
     size = sum(map(len, chunks))
-    # Several are about half full, so that they may grow.
-    targets = len(keys) if size <= SEGMENT_BYTES else len(keys) * SEGMENT_BYTES // (2 * size)
-    per_segment = max(1, targets)
+    per_segment = max(1, len(keys))
+    if size > SEGMENT_BYTES:
+        # Each is about half full, so that it may grow; a single target may be larger than a segment.
+        per_segment = max(1, len(keys) * SEGMENT_BYTES // (2 * size))
     begins = range(0, len(keys), per_segment)
     return [Segment.of(keys[begin : begin + per_segment], chunks[begin : begin + per_segment]) for begin in begins]
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
     """Return the segments of a family with changes in the order of their targets, as `Segment.changed` takes them."""
-    ordered = list(changes.items())
-    bounds = (0, *(bisect_left(ordered, (segment.keys[0],)) for segment in segments[1:]), len(ordered))
+    keys, ordered = list(changes), list(changes.items())
+    # Each segment takes the remaining changes that come before the first target of the next one.
+    bounds = (0, *(bisect_left(keys, segment.keys[0]) for segment in segments[1:]), len(keys))
     changed = list[Segment]()
     for segment, (begin, end) in zip(segments or [Segment.of([], [])], pairwise(bounds), strict=True):
         changed += segment.changed(ordered[begin:end]) if begin < end else [segment]

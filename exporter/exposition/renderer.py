@@ -41,7 +41,7 @@ class Renderer:
     monotonic: Callable[[], float]
     thread: Executor
     current: Generation = field(init=False)
-    _rendered: float = 0.0
+    _rendered_at: float = 0.0
 
     def __post_init__(self) -> None:
         self.current = self.exposition.build()
@@ -59,8 +59,8 @@ class Renderer:
         self.store.expire()
         began = self.monotonic()
         self.current = await blocking(self.thread, self._next, self.store.take_changes())
-        self._rendered = self.monotonic()
-        self.telemetry.render.set(self._rendered - began)
+        self._rendered_at = self.monotonic()
+        self.telemetry.render.set(self._rendered_at - began)
         self.telemetry.series.set(self.current.series)
 
     def _next(self, changes: Mapping[PollKey, Update]) -> Generation:
@@ -69,7 +69,7 @@ class Renderer:
 
     def is_alive(self) -> bool:
         """Return whether a generation was built recently."""
-        return self.monotonic() - self._rendered < LONGEST_SILENCE
+        return self.monotonic() - self._rendered_at < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, compressed as a gzip member if asked for."""

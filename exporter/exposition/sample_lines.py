@@ -14,6 +14,7 @@ from prometheus_client.utils import floatToGoString
 
 from exporter.metric import Family, FamilyInfo, Kind
 
+# The most families whose template is remembered.
 MOST_REMEMBERED = 4096
 
 
@@ -24,7 +25,7 @@ class Format(Enum):
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 
-# What stands after all families.
+# The end of an exposition, after all families.
 END = {Format.TEXT: b"", Format.OPENMETRICS: b"# EOF\n"}
 
 
@@ -49,7 +50,8 @@ def _template(info: FamilyInfo) -> Callable[..., str]:
     # The client library writes labels in the order of their names.
     by_name = sorted((name, place) for place, name in enumerate(info.labels))
     labels = ",".join(f'{name}="{{{place}}}"' for name, place in by_name)
-    shown = f"{{{{{labels}}}}}" if labels else ""
+    # Such as `queries{{domain="{1}",zone_id="{0}"}} {2}`: `format` writes a doubled brace as one.
+    shown = "{{" + labels + "}}" if labels else ""
     return f"{info.name}{shown} {{{len(info.labels)}}}\n".format
 
 

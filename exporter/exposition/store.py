@@ -51,7 +51,7 @@ GONE = "the platform says that there is no such resource"
 TOO_LATE = "no poll has succeeded in time"
 # The states of a target, in the order in which lists of targets are sorted; a pending target was not polled yet.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
-# Nearly all targets share it.
+# One object for nearly all targets, to save memory.
 _NONE_LEFT_OUT: Mapping[str, int] = MappingProxyType({})
 
 
@@ -151,7 +151,7 @@ class Store:
             collector: the collector's name.
             outcome: the result of the poll, with the families that the ledger has counted.
             duration: seconds that the poll took.
-            left_out: family → how many label values the bound leaves out.
+            left_out: family → how many label values are left out.
         """
         status = self._ensure_status(collector, outcome.target)
         now = self.wall()
@@ -163,12 +163,9 @@ class Store:
         self._serve(status, outcome.families)
 
     def fail(self, collector: str, outcome: Outcome, *, duration: float) -> None:
-        """Record a failed poll; the families of its target stay until they expire, unless the outcome has new ones.
+        """Record a failed poll, which took so many seconds.
 
-        Args:
-            collector: the collector's name.
-            outcome: the result of the poll, with its error.
-            duration: seconds that the poll took.
+        The families of its target stay until they expire, unless the outcome has new ones.
         """
         status, error = self._ensure_status(collector, outcome.target), outcome.error
         if not status.since:

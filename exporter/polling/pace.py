@@ -7,8 +7,8 @@ from exporter.collectors.collector import Collector
 from exporter.platform.http.client import Client
 from exporter.targets.target import Target
 
-# The weight of a new measurement in the averages: of a poll's cost, and of the budget's rate.
-SMOOTHING = 0.1
+# The weight of a new measurement in the averages: of the calls of a poll, and of the budget's rate.
+CALLS_SMOOTHING = 0.1
 RATE_SMOOTHING = 0.01
 # Intervals are stretched until polls use this share of the budget; the rest is for retries.
 SHARE = 0.95
@@ -44,15 +44,15 @@ class Pace:
 
     Attributes:
         rate: the requests a second that the budget allows; changes of the granted rate are smoothed.
-        calls: collector → the recent number of calls in one of its polls.
-        polls: collector → its polls a second at the configured intervals.
+        calls_per_poll: collector → the recent number of calls in one of its polls.
+        poll_rates: collector → its polls a second at the configured intervals, if it has targets.
         demand: the requests a second that the targets need at the configured intervals.
         stretch: the factor by which intervals are longer than configured.
     """
 
     rate: float
-    calls: dict[str, float] = field(default_factory=dict)
-    polls: dict[str, float] = field(default_factory=dict)
+    calls_per_poll: dict[str, float] = field(default_factory=dict)
+    poll_rates: dict[str, float] = field(default_factory=dict)
     demand: float = 0.0
     stretch: float = 1.0
 
@@ -60,22 +60,22 @@ class Pace:
         """Record the number of calls of a poll that succeeded."""
         if not calls:
             return
-        known = self.calls.get(collector, float(calls))
-        self.calls[collector] = known + SMOOTHING * (calls - known)
+        known = self.calls_per_poll.get(collector, float(calls))
+        self.calls_per_poll[collector] = known + CALLS_SMOOTHING * (calls - known)
 
     def cost(self, collector: str) -> float:
         """Return the recent number of calls in a poll of a collector, at least 1."""
-        return max(1.0, self.calls.get(collector, 1.0))
+        return max(1.0, self.calls_per_poll.get(collector, 1.0))
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:
-        """Record all targets of a collector in this account."""
-        if polls := sum(1 / plan.interval_of(target) for target in targets):
-            self.polls[plan.collector.name] = polls
+        """Record how many polls a second a collector needs for all of its targets in this account."""
+        if rate := sum(1 / plan.interval_of(target) for target in targets):
+            self.poll_rates[plan.collector.name] = rate
 
     def measure(self, rate: float) -> None:
         """Calculate demand and stretch again; `rate` is the requests a second that the budget grants now."""
         self.rate += RATE_SMOOTHING * (rate - self.rate)
-        self.demand = sum(polls * self.cost(name) for name, polls in self.polls.items())
+        self.demand = sum(polls * self.cost(name) for name, polls in self.poll_rates.items())
         self.stretch = max(1.0, self.demand / (self.rate * SHARE))
 
     def interval(self, plan: Plan, target: Target) -> float:
@@ -84,7 +84,7 @@ class Pace:
 
     def shortest(self, plans: Mapping[str, Plan]) -> float:
         """Return the shortest effective interval of the polls; 0 without polls."""
-        intervals = [plans[name].interval for name in self.polls if name in plans]
+        intervals = [plans[name].interval for name in self.poll_rates if name in plans]
         return min(intervals, default=0.0) * self.stretch
 
 

@@ -110,7 +110,7 @@ class Poller:
     async def _fetch(self, poll: RunningPoll) -> PollResult:
         """Make the calls of a poll, and measure the answer. An error of the platform is part of the result."""
         collector, client = poll.plan.collector, poll.account.client
-        # Its name may have become known since the target was scheduled.
+        # The target's name may have become known since it was scheduled.
         target = self.registry.by_key.get(poll.target.key, poll.target)
         calls = client.calls_until(poll.until)
         context = Context(calls, self.registry, client.utc_now(), partial(self._found, poll))
@@ -120,9 +120,7 @@ class Poller:
         return polled
 
     async def _found(self, poll: RunningPoll, found: Inventory) -> None:
-        """Apply what a discovery has found, and poll new targets, unless the discovery is not in force any more."""
-        if not self.schedule.is_in_force(poll):
-            return
+        """Apply what a discovery has found, and poll new targets."""
         account = poll.target.account
         for target in self.registry.apply(account, found):
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
@@ -141,8 +139,6 @@ class Poller:
         collector, target, fault = poll.plan.collector, poll.target, polled.error or polled.naming_error
         self.schedule.durations[collector.name] = seconds
         self.telemetry.duration.labels(collector.name).set(seconds)
-        if not self.schedule.is_in_force(poll):
-            return
         if collector.supplies_names:
             self.schedule.discovered(target.account, fault)
         if fault is None:
@@ -214,6 +210,7 @@ class Poller:
 
     def _may_publish(self, poll: RunningPoll, target: Target) -> bool:
         """Return whether an outcome may be published: its plan, account and target are those that are polled now."""
+        # A reload cancels such polls. If a library swallowed the cancellation, their counts would restart counters.
         if not self.schedule.is_in_force(poll):
             return False
         if target != poll.target:

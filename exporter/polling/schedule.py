@@ -149,8 +149,9 @@ class Schedule:
             self._telemetry.missed.labels(name)
 
     def _forget(self, accounts: Iterable[str]) -> None:
-        """Remove the due times of these accounts, so that the next refresh polls their targets as new ones."""
-        names, self._version = set(accounts), None
+        """Remove due times and discoveries of these accounts; the next refresh polls their targets as new ones."""
+        names = set(accounts)
+        self._version = None
         self._discovered -= names
         for name in names:
             self._heaps.pop(name, None)
@@ -220,7 +221,7 @@ class Schedule:
 
     def _regular_time(self, key: PollKey, interval: float, now: float) -> float:
         """Return the time of the next regular poll of a target that is at least half an interval away."""
-        # Its regular polls are this far from the whole multiples of the interval.
+        # The target's regular polls are this many seconds after the whole multiples of the interval.
         offset = self._places[key.collector].get(key.target, 0.0) * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
 
@@ -252,11 +253,12 @@ class Schedule:
         if entry is None or account is None:
             return
         now, at = self._clocks.monotonic(), entry.at
-        # Otherwise it waits for its regular time: the budget is used up, or the key is refused.
+        # If the budget is used up, or the key is refused, the target waits for its regular time.
         if account.pace.stretch <= 1.0 and not account.client.credential.problem:
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             first = FIRST_WAIT_OF_LISTS if collector.discovers else FIRST_WAIT
             wait = first * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
+            # From half of the wait to all of it.
             at = min(at, now + wait * (1 + self._random()) / 2)
         if asks_to_wait(error):
             at = max(at, now + (error.retry_after or 0.0))
@@ -282,8 +284,8 @@ class Schedule:
         self._version = self._registry.version
         self._discoveries = {account: [] for account in self.accounts}
         for polled in self.accounts.values():
-            # Those of a collector that is off now, too.
-            polled.pace.polls.clear()
+            # Also those of collectors that are off now.
+            polled.pace.poll_rates.clear()
         # Account → the new targets of each collector.
         new: dict[str, list[list[tuple[str, Target]]]] = {account: [] for account in self.accounts}
         for name, plan in self.plans.items():
@@ -376,7 +378,7 @@ class Schedule:
                 self._telemetry.demand.labels(name).set(pace.demand)
                 self._telemetry.budget.labels(name).set(rate)
         for name in self.plans:
-            self._telemetry.interval.labels(name).set(self.slowest(name))
+            self._telemetry.interval.labels(name).set(self.longest_interval(name))
 
     def poll_again(self, keys: Collection[PollKey]) -> None:
         """Make targets due at once."""
@@ -391,11 +393,11 @@ class Schedule:
             return 0.0
         return STALE_INTERVALS * account.pace.interval(plan, target) if plan.stale_after is None else plan.stale_after
 
-    def slowest(self, collector: str) -> float:
+    def longest_interval(self, collector: str) -> float:
         """Return the effective interval of a collector in seconds, in the account that stretches it most."""
         plan = self.plans[collector]
         paces = (account.pace for account in self.accounts.values())
-        stretches = (pace.stretch for pace in paces if collector in pace.polls)
+        stretches = (pace.stretch for pace in paces if collector in pace.poll_rates)
         return plan.interval * max(stretches, default=1.0)
 
     def due_at(self, key: PollKey) -> float | None:
@@ -404,7 +406,7 @@ class Schedule:
         return None if entry is None else entry.at
 
     def next_due(self, collector: str) -> float:
-        """Return when the next target of a collector is due, on the monotonic clock."""
+        """Return when a target of a collector is due next, on the monotonic clock; without targets, in an interval."""
         entries = self._due.get(collector, {}).values()
         return min((entry.at for entry in entries), default=self.last_tick + self.plans[collector].interval)
 

@@ -151,7 +151,7 @@ def _collector(parts: Parts, name: str, own: Sequence[Status]) -> Json:
     return {
         "collector": name,
         "interval": schedule.plans[name].interval,
-        "effective_interval": schedule.slowest(name),
+        "effective_interval": schedule.longest_interval(name),
         "targets": len(own),
         "failing": count_states(own)[FAILING],
         "next_run": max(0.0, schedule.next_due(name) - parts.clocks.monotonic()),

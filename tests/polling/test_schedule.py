@@ -487,7 +487,7 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         assert parts.schedule.lifetime("dns_statistics", zone) == 3 * pace.interval(plan, zone)
         pace.stretch = 20.0
         assert pace.interval(plan, zone) == 300 * 20
-        assert parts.schedule.slowest("discovery") == 600 * 20
+        assert parts.schedule.longest_interval("discovery") == 600 * 20
         (main,) = parts.settings.accounts
         none = main.model_copy(update={"dns_zones": main.dns_zones.model_copy(update={"discover": False})})
         off = CollectorsSettings.model_validate(only("dns_statistics"))

@@ -81,8 +81,8 @@ class FixedSchedule:
         """Implement `Schedule.next_due`."""
         return self.due.get(collector, self.last_tick)
 
-    def slowest(self, collector: str) -> float:
-        """Implement `Schedule.slowest`."""
+    def longest_interval(self, collector: str) -> float:
+        """Implement `Schedule.longest_interval`."""
         return self.plans[collector].interval * self.stretch
 
 
