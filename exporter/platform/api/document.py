@@ -16,6 +16,7 @@ class Document(Wire):
     @model_validator(mode="before")
     @classmethod
     def _mask_and_take(cls, data: object) -> dict[str, object]:
+        """Mask the secrets in a body, and make all of it the field `value`."""
         mask_secrets(data)
         return {"value": data}
 

@@ -149,6 +149,7 @@ def _message_of(body: Mapping[str, Any]) -> str:
 
 
 def _string(body: object, name: str) -> str:
+    """Return a field of a JSON object if it is text; else an empty text."""
     value = body.get(name) if isinstance(body, dict) else None
     return value if isinstance(value, str) else ""
 
