@@ -13,8 +13,8 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
 from exporter.sandbox.world_clock import WorldClock
 
 FIRST_ZONE_ID: Final = 101
-_HISTORY_DAYS: Final = 1_000
-_WINDOW_DAYS: Final = 30
+_HISTORY_DAYS: Final = 1_000  # charts do not contain older days
+_WINDOW_DAYS: Final = 30  # if no window is requested
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 # Days of the week, counted from Thursday, the day of 1970-01-01.

@@ -33,7 +33,7 @@ class Scripts:
         self.scripts = ResourceIds(FIRST_SCRIPT_ID, count, seed("names", "scripts"))
         self._noise = noise
         self._clock = clock
-        self._opening = clock.now()
+        self._began_at = clock.now()
         # Script → the fields that were changed, with their values.
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
         # Script and beginning of a month in unix seconds → what `set_month` has added to the values of that month.
@@ -109,8 +109,8 @@ class Scripts:
         """Return the recorded and changed fields of a script; one recorded script has few fields, one is deleted."""
         rows = recorded("edge_script")
         recorded_fields = rows[self.scripts.place(script_id) % len(rows)]
-        modified = self._opening - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
-        return {**recorded_fields, "LastModified": iso_of(script_id, modified), **self._changed.get(script_id, {})}
+        modified_at = self._began_at - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
+        return {**recorded_fields, "LastModified": iso_of(script_id, modified_at), **self._changed.get(script_id, {})}
 
     def _change(self, script_id: int, **fields: object) -> None:
         self._changed[script_id] |= {**fields, "LastModified": iso_of(script_id, self._clock.now())}

@@ -84,7 +84,7 @@ def _settable(name: str) -> str:
 
 
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
-_Visible: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
+_HeaderValue: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
 # `Pattern` raises ValueError if the text is not a regular expression.
 _PathPattern: TypeAlias = Annotated[str, AfterValidator(lambda text: Pattern(text).pattern)]
 _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_settable)]
@@ -122,8 +122,8 @@ class StatusFault(Fault):
 
     status: Annotated[int, Field(ge=200, le=599)]
     body: str = ""
-    content_type: _Visible | None = None
-    headers: dict[_HeaderName, _Visible] = {}
+    content_type: _HeaderValue | None = None
+    headers: dict[_HeaderName, _HeaderValue] = {}
     retry_after: Annotated[int, Field(ge=0)] | None = None
     retry_after_date: _Seconds | None = None
 
@@ -292,7 +292,7 @@ class FaultGate:
             await self._app(scope, receive, send)
             return
 
-        async def dated(message: Message) -> None:
+        async def send_dated(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).setdefault("date", formatdate(self._clock.now(), usegmt=True))
             await send(message)
@@ -302,6 +302,6 @@ class FaultGate:
             # The operations answer GET only; the server leaves out the body.
             scope = {**scope, "method": "GET"}
         if fault is None:
-            await self._app(scope, receive, dated)
+            await self._app(scope, receive, send_dated)
         else:
-            await fault.apply(Exchange(self._app, scope, receive, dated, self._clock))
+            await fault.apply(Exchange(self._app, scope, receive, send_dated, self._clock))

@@ -158,7 +158,7 @@ async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Respon
     if world.shield.plan(_require_shield_zone(world, zone_id)) in (None, _BASIC_PLAN):
         error_key = "api_guardian.get_api_guardian.no_configuration"
         return refused(error_key, "The shield zone has no API guardian configuration.", status=200)
-    return enveloped(api_guardian(zone_id, world.opening), default_error=_has_default_error(zone_id))
+    return enveloped(api_guardian(zone_id, world.began_at), default_error=_has_default_error(zone_id))
 
 
 @_protection(f"GET {_ZONE_PATH}/bot-detection")

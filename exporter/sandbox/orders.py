@@ -32,29 +32,28 @@ class Orders:
         """Create the table."""
         self._noise = noise
         self._connection = connection
-        # The world's time at the last update.
-        self._updated = -math.inf
+        # The world's time at the last update; -inf before the first.
+        self._updated_at = -math.inf
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
         """Update the table to the world's time `now`; no-op within thirty seconds of the last update."""
-        if now - self._updated < _FRESH_SECONDS:
+        if now - self._updated_at < _FRESH_SECONDS:
             return
         oldest = now - _KEPT_SECONDS
-        since = max(self._updated, oldest)
-        connection = self._connection
-        # The number of an order is the time when it is placed, divided by the interval.
+        since = max(self._updated_at, oldest)
+        # An order's number is the time when it is placed, divided by the interval. That of `since` exists already.
         first, last = int(since // _INTERVAL_SECONDS) + 1, int(now // _INTERVAL_SECONDS)
         new = [self._order(number, now) for number in range(first, last + 1)]
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
+        self._connection.execute("BEGIN IMMEDIATE")
+        with self._connection:
             # A client may have inserted an order with this number.
-            connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?, ?, ?)", new)
-            waiting = connection.execute("SELECT id FROM orders WHERE shipped IS NULL").fetchall()
+            self._connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?, ?, ?)", new)
+            waiting = self._connection.execute("SELECT id FROM orders WHERE shipped IS NULL").fetchall()
             shipped = [(self._shipped_at(number, now), number) for (number,) in waiting]
-            connection.executemany("UPDATE orders SET shipped = ? WHERE id = ?", shipped)
-            connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(oldest),))
-        self._updated = now
+            self._connection.executemany("UPDATE orders SET shipped = ? WHERE id = ?", shipped)
+            self._connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(oldest),))
+        self._updated_at = now
 
     def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:
         noise = self._noise

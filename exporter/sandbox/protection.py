@@ -40,10 +40,10 @@ def custom_rules(shield_zones: int) -> dict[int, dict[str, Any]]:
     return rules
 
 
-def api_guardian(shield_zone_id: int, opening: float) -> dict[str, Any]:
+def api_guardian(shield_zone_id: int, world_began_at: float) -> dict[str, Any]:
     """Return a shield zone's API guardian as the platform sends it; its times depend on when the world began."""
     payload = recorded("api_guardian")
-    times = {"createdAt": iso_naive(opening - 60 * DAY), "updatedAt": iso_long(opening - 2 * DAY)}
+    times = {"createdAt": iso_naive(world_began_at - 60 * DAY), "updatedAt": iso_long(world_began_at - 2 * DAY)}
     own = {"shieldZoneId": shield_zone_id, **times}
     endpoints = [
         {**endpoint, "apiGuardianEndpointId": shield_zone_id * 100 + place, **own}

@@ -74,7 +74,7 @@ class RateLimits:
         self._shortest = _SHORTEST_HEALTHY if healthy else _SHORTEST
         self._noise = noise
         self._clock = clock
-        self._opening = clock.now()
+        self._began_at = clock.now()
         self.limits: dict[int, RateLimit] = {}
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "rate_limits")):
@@ -100,7 +100,7 @@ class RateLimits:
         limit = self.limits[limit_id]
         now = self._clock.now()
         today = day_number(now)
-        counted = {date_of(day): self._counted(limit, day, now) for day in range(today - WINDOW_DAYS + 1, today + 1)}
+        counted = {date_of(n): self._counted(limit, n, now) for n in range(today - WINDOW_DAYS + 1, today + 1)}
         # The platform omits days without a breach.
         shown = {day: breaches for day, breaches in counted.items() if breaches.total}
         days = {
@@ -122,8 +122,8 @@ class RateLimits:
     def _bursts(self, limit_id: int, day: int, now: float) -> int:
         """Return the number of breaches in the bursts of a day so far."""
         # A new world is in a burst, which began a minute ago: one breach every two seconds for the next half hour.
-        begins = max(self._opening - 60, day * DAY)
-        ends = min(self._opening + _OPENING_BURST, (day + 1) * DAY, now)
+        begins = max(self._began_at - 60, day * DAY)
+        ends = min(self._began_at + _OPENING_BURST, (day + 1) * DAY, now)
         opening_breaches = max(0, int((ends - begins) / 2))
         slots = range(day * _SLOTS_A_DAY, (day + 1) * _SLOTS_A_DAY)
         return opening_breaches + sum(self._burst(limit_id, slot, now) for slot in slots)

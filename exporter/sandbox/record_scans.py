@@ -54,7 +54,7 @@ class RecordScans:
         self._noise = noise
         self._clock = clock
         self._zones = zones
-        self._opening = clock.now()
+        self._began_at = clock.now()
         # The zones whose scan was made to fail, and those whose scan was removed.
         self._failed: set[int] = set()
         self._removed: set[int] = set()
@@ -114,7 +114,7 @@ class RecordScans:
         elif place == _FRESH:
             # This scan starts when the world begins, and passes through its states in three minutes.
             period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
-        number = int((now - self._opening + offset) // period)
-        created = self._opening - offset + number * period
+        number = int((now - self._began_at + offset) // period)
+        created = self._began_at - offset + number * period
         fails = not self._healthy and (place == _FAILING or noise.chance(0.1, _FAILS, zone_id, number))
         return _Job(number, created, created + pending, created + pending + working, fails)

@@ -20,7 +20,7 @@ class ShieldZones:
         self.zones = ResourceIds(1, count, seed("names", "shield_zones"))
         self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, seed("names", "shield_zones"))
         self._clock = clock
-        self._opening = clock.now()
+        self._began_at = clock.now()
         # Shield zone → the fields that `set_fields` has replaced.
         self._overrides: dict[int, dict[str, Any]] = {}
 
@@ -57,7 +57,7 @@ class ShieldZones:
         """Return a shield zone as the list shows it."""
         row = self._row(zone_id)
         # In a healthy world it began today, every day, so that it never ends.
-        learning_began = day_number(self._clock.now()) * DAY if self._healthy else self._opening
+        learning_began = day_number(self._clock.now()) * DAY if self._healthy else self._began_at
         own = {
             "shieldZoneId": zone_id,
             "pullZoneId": self._pull_zone_id(zone_id),

@@ -70,13 +70,13 @@ class SqlSession:
             SqlError: the statement failed.
             ForbiddenError: it would write, and the connection is read-only.
         """
-        began, before = self._monotonic(), self.connection.total_changes
+        began_at, changes_before = self._monotonic(), self.connection.total_changes
         try:
             cursor = self.connection.execute(sql, arguments)
             rows = [[written(value) for value in row] for row in cursor]
         except _FAULTS as error:
             raise _failure(error) from error
-        changed = self.connection.total_changes - before
+        changed = self.connection.total_changes - changes_before
         return {
             "cols": _columns(cursor),
             "rows": rows,
@@ -86,7 +86,7 @@ class SqlSession:
             # SQLite does not count the rows that it reads; these are the returned ones.
             "rows_read": len(rows),
             "rows_written": changed,
-            "query_duration_ms": round((self._monotonic() - began) * 1_000, 3),
+            "query_duration_ms": round((self._monotonic() - began_at) * 1_000, 3),
         }
 
     def describe(self, sql: str) -> dict[str, Any]:
@@ -99,23 +99,26 @@ class SqlSession:
         # With EXPLAIN, SQLite compiles a statement without running it. `query_only` prevents writing by a query.
         probe = sql if query else f"EXPLAIN {sql}"
         arguments: _Arguments = ()
-        cursor = None
+        columns: list[dict[str, str | None]] = []
+        is_readonly = False
         self.connection.execute("PRAGMA query_only=ON")
         try:
             arguments = self._nulls(probe)
             cursor = self.connection.execute(probe, arguments)
+            if query is not None:
+                columns, is_readonly = _columns(cursor), True
         except _FAULTS as error:
             failed = _failure(error)
-            # A query that would write is not an error here: its description says that it is not read-only.
+            # A query that would write is not an error here: `is_readonly` stays False.
             if isinstance(failed, SqlError):
                 raise failed from error
         finally:
             self.connection.execute("PRAGMA query_only=OFF")
         return {
             "params": [{"name": None}] * len(arguments),
-            "cols": _columns(cursor) if query and cursor is not None else [],
+            "cols": columns,
             "is_explain": query is not None and query[1].upper() == "EXPLAIN",
-            "is_readonly": query is not None and cursor is not None,
+            "is_readonly": is_readonly,
         }
 
     def _nulls(self, sql: str) -> _Arguments:

@@ -30,7 +30,7 @@ class Stream:
             ProtocolError: a request violates the protocol; the requests before it were executed.
         """
         if not isinstance(requests, list):
-            raise ProtocolError("A pipeline has a list of requests")
+            raise ProtocolError("A pipeline must have a list of requests")
         results: list[dict[str, Any]] = []
         self._session.set_deadline(_REQUEST_SECONDS)
         for request in requests:
@@ -76,7 +76,7 @@ class Stream:
             # A name may be sent with or without the prefix that it has in the SQL.
             named = {one["name"].lstrip(":@$"): hrana.read(one["value"]) for one in stmt.get("named_args", ())}
         except (AttributeError, KeyError, TypeError) as error:
-            raise ProtocolError("The arguments of a statement are lists of values") from error
+            raise ProtocolError("The arguments of a statement must be lists of values") from error
         return self._session.run(self._text(stmt), named or positional)
 
     def _batch(self, steps: list[Any]) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Stream:
         errors: list[dict[str, str] | None] = []
         for step in steps:
             if not isinstance(step, dict) or not isinstance(step.get("stmt"), dict):
-                raise ProtocolError("A step of a batch has a statement")
+                raise ProtocolError("A step of a batch must have a statement")
             result = error = None
             condition = step.get("condition")
             if condition is None or hrana.holds(condition, results, errors, autocommit=self._is_autocommit()):

@@ -31,7 +31,7 @@ def _between(world: World, low: float, high: float, *parts: int) -> float:
 
 
 def _chart(world: World, use: int, resource_id: int, most: float) -> dict[str, int]:
-    """Return a chart for a use, such as `_REQUESTS`: days with values up to `most`; today's grows in its course."""
+    """Return a chart for a use, such as `_REQUESTS`: days with values up to `most`; today's grows during the day."""
     now = world.clock.now()
     today = day_number(now)
     days = range(today - _WINDOW_DAYS, today + 1)

@@ -44,7 +44,7 @@ class World:
         noise = Noise(seed)
         self.seed = seed
         self.clock = WorldClock() if clock is None else clock
-        self.opening = self.clock.now()
+        self.began_at = self.clock.now()
         self.keys = sandbox_keys()
         self.dns = DnsZones(noise.branch("dns"), self.clock, dns_zones)
         self.scans = RecordScans(noise.branch("scans"), self.clock, self.dns.zones, healthy=healthy)
