@@ -106,7 +106,7 @@ class Scripts:
         }
 
     def _row(self, script_id: int) -> dict[str, Any]:
-        """Return the recorded and changed fields of a script; one recorded script has few fields, one is deleted."""
+        """Return the recorded and changed fields of a script; one recorded script has nulls, one is deleted."""
         rows = recorded("edge_script")
         recorded_fields = rows[self.scripts.place(script_id) % len(rows)]
         modified_at = self._began_at - self._noise.between(1, 90, _MODIFIED, script_id) * DAY

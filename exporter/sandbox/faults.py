@@ -44,18 +44,18 @@ class Exchange:
 
     async def right_answer(self) -> HttpAnswer:
         """Return the answer of the operation, without sending it."""
-        started: list[Message] = []
+        head: dict[str, Any] = {}
         body = bytearray()
 
         async def keep(message: Message) -> None:
             if message["type"] == "http.response.start":
-                started.append(message)
+                head.update(message)
             elif message["type"] == "http.response.body":
                 body.extend(message.get("body", b""))
 
         await self.app(self.scope, self.receive, keep)
-        headers = [(name, value) for name, value in started[0]["headers"] if name.lower() != b"content-length"]
-        return HttpAnswer(started[0]["status"], headers, bytes(body))
+        headers = [(name, value) for name, value in head["headers"] if name.lower() != b"content-length"]
+        return HttpAnswer(head["status"], headers, bytes(body))
 
     async def answer(self, answer: HttpAnswer, part: bytes | None = None) -> None:
         """Send an answer. With `part`, only that part of its body is sent, so that the client waits for the rest."""
