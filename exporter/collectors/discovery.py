@@ -98,7 +98,7 @@ class DiscoveryCollector(Collector):
 
 @dataclass(slots=True)
 class _Discovery:
-    """One poll of an account's lists, each of which is passed on to `Context.found` as soon as it is read.
+    """One poll of an account's lists, each of which is passed on to `Context.report_found` as soon as it is read.
 
     Attributes:
         context: what the poll uses.
@@ -160,10 +160,10 @@ class _Discovery:
 
     async def list_rate_limits(self, zones: ResourceList) -> None:
         """List the rate limits of the zones that this shard polls, unless the platform has no such lists."""
-        own = [zone for zone in zones.resources if self._is_own(zone)]
+        own_zones = [zone for zone in zones.resources if self._is_own(zone)]
         limits: list[Resource] = []
         complete = zones.complete
-        for zone in own:
+        for zone in own_zones:
             try:
                 listed = await self._limits_of(zone)
             except PlatformError as fault:
@@ -175,7 +175,7 @@ class _Discovery:
             if listed is not None:
                 limits += listed.resources
                 complete = complete and listed.complete
-            elif zone is own[0]:
+            elif zone is own_zones[0]:
                 # The platform does not have this operation. A later zone may have no list because it was deleted.
                 return
         await self.context.report_found(Inventory({"rate_limit": ResourceList(tuple(limits), complete)}))

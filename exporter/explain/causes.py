@@ -131,7 +131,7 @@ class Explainer:
     def _findings(
         self, families: frozenset[str], targets: frozenset[str]
     ) -> Iterator[tuple[Collector, Target, Mapping[Finding, list[str]]]]:
-        """Yield each target of each collector, with finding → the names of the absent families that it explains."""
+        """Yield each target of each collector, with finding → the names of the families that are absent for it."""
         for collector in self.collectors():
             not_served = self._not_served(collector)
             for target, not_polled in self._candidates(collector):

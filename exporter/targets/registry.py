@@ -71,8 +71,8 @@ class Registry:
         The result is False if that is unknown: the shard of a discovered rate limit depends on its shield zone, which
         is listed later. It is also False for a row without an id, which belongs to an account and not to a target.
         """
-        is_found_limit = key.kind == "rate_limit" and key.id not in self._fixed.get(key.list_key, {})
-        return bool(key.id) and not is_found_limit and not self.owns(key)
+        is_discovered_limit = key.kind == "rate_limit" and key.id not in self._fixed.get(key.list_key, {})
+        return bool(key.id) and not is_discovered_limit and not self.owns(key)
 
     def configure(self, selections: Iterable[Selection], addresses: Mapping[str, str] | None = None) -> list[Target]:
         """Apply a configuration; return the polled targets that it no longer selects.
@@ -220,7 +220,7 @@ class Registry:
         for account in sorted({account for account, _ in self._selections}):
             own = self.polled(account, kind)
             yield from own.values()
-            if every_shard and self.shard.index is not None:
+            if every_shard and self.shard.index is not None:  # a spare polls nothing
                 yield from (one for one in self._fixed.get((account, kind), {}).values() if one.id not in own)
 
     def selections(self, *kinds: str) -> list[Selection]:
@@ -267,7 +267,8 @@ class Registry:
         return selection is None or not selection.discover or self._known_at((account, kind)).was_ever_complete
 
     def listed_kinds(self) -> list[str]:
-        """Return the kinds of resources that are listed: those that a search names, and those of configured lists."""
+        """Return the kinds that service discovery has: those that a search names, and those of configured lists."""
+        # Rate limits are listed, too, but have no address.
         listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
         return sorted(NAMED_BY_SEARCH | listed)
 

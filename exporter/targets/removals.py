@@ -32,7 +32,7 @@ def with_removed(known: list[Removal], list_key: ListKey, removed: list[Resource
 
 def newest(removals: Iterable[Removal], since: float) -> list[Removal]:
     """Return the last removal of each resource since a time, newest first; at most `MOST_REMOVALS` of each account."""
-    # If a resource was removed twice, its last removal comes last.
+    # The removals of a resource come in the order of time, so that its last one remains.
     last_by_key = {one.key: one for one in removals if one.at >= since}
     counts: Counter[str] = Counter()
     found: list[Removal] = []

@@ -143,7 +143,7 @@ class TargetList(Section):
         return broken(
             (lacks_page and self.size, "size", _NEEDS_PAGE),
             (lacks_page and self.more, "more", _NEEDS_PAGE),
-            (self.list.names_target, "list", _HAS_ID),
+            (self.list.has_target_id, "list", _HAS_ID),
         )
 
 
@@ -246,7 +246,7 @@ class Endpoint(Section):
         if len(given) > 1:
             yield (given[1],), f"set together with {given[0]}; expected one of {', '.join(_TARGET_KEYS)}"
         first = given[0] if given else ""
-        has_id = self.path.names_target
+        has_id = self.path.has_target_id
         yield from broken(
             (first and not has_id, "path", f"contains no {{id}}, so that all targets of {first} would be the same"),
             (has_id and not first, "path", "contains {id}, but none of each, ids and kind is set"),
@@ -255,10 +255,10 @@ class Endpoint(Section):
 
     def _label_conflicts(self, *, has_own_targets: bool) -> Iterator[Conflict]:
         """Require a label, or a name in its place, that no kind has; refuse a label without targets of its own."""
-        own_kind = self.label or self.name
-        taken = f"'{own_kind}' is already a kind of target; expected another label, or kind: {own_kind}"
+        new_kind = self.label or self.name
+        taken = f"'{new_kind}' is already a kind of target; expected another label, or kind: {new_kind}"
         unused = "is for targets of each or ids; other targets already have their labels"
         yield from broken(
             (self.label is not None and not has_own_targets, "label", unused),
-            (has_own_targets and own_kind in _TAKEN_KINDS, "label" if self.label else "name", taken),
+            (has_own_targets and new_kind in _TAKEN_KINDS, "label" if self.label else "name", taken),
         )

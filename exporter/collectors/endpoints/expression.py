@@ -41,7 +41,7 @@ class Expression:
             The result; None if a field that the expression reads is missing.
 
         Raises:
-            ExpressionError: an argument of a function has a wrong type.
+            ExpressionError: an argument of a function has a wrong type, or the result cannot be computed.
         """
         try:
             return _Tolerant().visit(self.tree, document)

@@ -116,7 +116,7 @@ class EndpointListCollector(Collector):
     async def _read_pages(self, context: Context, found: _Found) -> None:
         """Request one page after another, and add their items; raises PlatformError if a page cannot be read."""
         for page in range(1, MOST_PAGES + 1):
-            dates = self._listing.list.parameters("", context.now)
+            dates = self._listing.list.parameters(target_id="", now=context.now)
             parameters = {**dates, "page": page} if self._listing.page else dates
             answer = await context.caller.call(Request(self._page, parameters))
             found.date = answer.date or found.date

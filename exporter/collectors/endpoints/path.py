@@ -22,15 +22,15 @@ class Path:
     Attributes:
         text: the text in the configuration.
         template: the path as an input of `str.format_map`, for the result of `parameters`.
-        names_target: whether it contains `{id}`.
-        names_today: whether it contains `{today}`.
+        has_target_id: whether it contains `{id}`.
+        has_today: whether it contains `{today}`.
         days_ago: each number N of its `{days_ago:N}`.
     """
 
     text: str
     template: str
-    names_target: bool
-    names_today: bool
+    has_target_id: bool
+    has_today: bool
     days_ago: tuple[int, ...]
 
     def canonical(self) -> str:
@@ -41,9 +41,9 @@ class Path:
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
         """Return the values of the placeholders for a target at a time, not percent-encoded."""
         found: dict[str, Scalar] = {}
-        if self.names_target:
+        if self.has_target_id:
             found["id"] = target_id
-        if self.names_today:
+        if self.has_today:
             found["today"] = now.date().isoformat()
         for days in self.days_ago:
             found[f"days_ago_{days}"] = (now - timedelta(days=days)).date().isoformat()

@@ -151,7 +151,7 @@ def _count(found: object, scale: float) -> float | None:
 
 
 def _days(declared: EndpointMetric, found: object) -> DayBuckets:
-    """Return the source for a chart; one that is null has no days yet."""
+    """Return the source for a chart, which may be null."""
     return DayBuckets.of(None if found is None else Buckets.of(_chart(found, declared.scale)).sums)
 
 
