@@ -10,7 +10,7 @@ def test_what_a_payload_cannot_give_fails_the_poll_whole() -> None:
         raise ValueError("half a date")
 
     info = FamilyInfo("edge_a", "A.", Kind.GAUGE)
-    metrics = (Metric[object]("edge_a", "A.", value=lambda _: 1), Metric[object]("edge_b", "B.", value=broken))
+    metrics: tuple[Metric[object], ...] = (Metric("edge_a", "A.", lambda _: 1), Metric("edge_b", "B.", broken))
     with pytest.raises(WrongShape, match="edge_b cannot be read from the answer: half a date"):
         measure((), (info, info), metrics, object())
 
