@@ -97,7 +97,7 @@ def command(
 
 
 def _with_charts(settings: Settings, collectors: Iterable[Collector]) -> list[TargetCollector[Any]]:
-    """Return those of these collectors whose answers contain charts of days."""
+    """Return the collectors whose answers contain charts of days."""
     charted = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
     candidates = [one for one in collectors if isinstance(one, TargetCollector)]
     return [one for one in candidates if one in BUILT_IN or one.name in charted]
