@@ -34,10 +34,10 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dic
 
 
 @click.command("assets")
-@click.argument("what", type=click.Choice(tuple(ASSETS)))
+@click.argument("kind", type=click.Choice(tuple(ASSETS)))
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace files that differ.")
-def command(what: str, folder: Path, *, force: bool) -> None:
+def command(kind: str, folder: Path, *, force: bool) -> None:
     """Write the dashboards, alert rules, runbooks or configuration files of this version to a folder.
 
     \b
@@ -54,7 +54,7 @@ def command(what: str, folder: Path, *, force: bool) -> None:
     Exit codes: 0 the files are written or equal; 1 a file cannot be written, or differs and is kept; 2 misuse.
     """  # noqa: D301 - click reads the \b
     with complaining(AssetError):
-        texts = read_assets(what)
+        texts = read_assets(kind)
         written_count, kept = write(texts, folder, force=force)
     same_count = len(texts) - written_count - len(kept)
     up_to_date = f"; up to date: {same_count}" if same_count else ""

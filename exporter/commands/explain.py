@@ -64,7 +64,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the answer as text: a line for each target without absences, and two for each absence, what and why."""
+    """Yield the lines of the answer: one for each target without absences, and two (what and why) for each absence."""
     for named, words in answer["others"].items():
         yield f"{named}: {words}"
     for absence in answer["absences"]:

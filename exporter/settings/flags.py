@@ -55,7 +55,7 @@ class Flag:
 
 
 def flags() -> tuple[Flag, ...]:
-    """Return the flags of all values but lists and secrets, in the order of the model: other users can read flags."""
+    """Return the flags in the order of the model. Lists have none, and secrets neither: other users can read flags."""
     fields = AccountSettings.model_fields
     of_account = (
         ((*FIRST_ACCOUNT, key), fields[key], fields[key].default) for key in ("base_url", "api_key_file", "auth")

@@ -122,7 +122,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 - PyYAML's
-        """Compose a mapping, which has each key once."""
+        """Compose a mapping, which has each key once, and includes the mappings that it merges."""
         node = super().compose_mapping_node(anchor)
         lines: dict[str, int] = {}
         for key, _ in node.value:

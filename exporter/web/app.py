@@ -95,7 +95,7 @@ class _Endpoints:
         return self._page("status.html", {"status": status_of(parts), "found": found})
 
     async def target(self, request: Request) -> Response:
-        """`/target/{kind}/{id}`; the id may contain slashes."""
+        """`/target/{kind}/{id}`: the page of a target; the id may contain slashes."""
         values = await target_page(self._parts(), request.path_params["target"], request.query_params)
         # Relative links also work behind a proxy. Only the undecoded path has the slashes that the browser has seen.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
@@ -106,7 +106,7 @@ class _Endpoints:
         return self._page("explanation.html", await explain(self._parts(), request.query_params))
 
     async def discovery(self, request: Request) -> Response:
-        """`/sd/{kind}`."""
+        """`/sd/{kind}`: the resources of a kind, for Prometheus' HTTP service discovery."""
         found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
         answer = _json(found)
         if unknown:

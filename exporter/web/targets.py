@@ -60,7 +60,7 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
 
 
 def _read_query(parts: Parts, query: QueryParams) -> Json:
-    """Return a URL's parameters: `search` as one text, `offset` as a number, and each other one as its values."""
+    """Return a URL's parameters: `search` as one text, `offset` as a number, and the others as tuples of values."""
     plans, accounts = parts.schedule.plans, parts.schedule.accounts
     allowed = {"search": None, "collector": plans, "account": accounts, "state": STATES, "offset": None}
     given = read_fields(query, allowed)

@@ -151,7 +151,7 @@ def _plain_cell(cell: Cell) -> Any:  # noqa: ANN401 - any JSON
 
 
 def exit_code(error: PlatformError) -> int:
-    """Return the exit code of the command for an error."""
+    """Return the exit code for an error; errors of other classes may say by status or key that there is no such id."""
     code = next((code for kinds, code in _EXIT_CODES if isinstance(error, kinds)), FAULT)
     is_absent = error.status == _NOT_FOUND_STATUS or error.error_key.startswith("not_found")
     return _NOT_FOUND if code == FAULT and is_absent else code

@@ -104,7 +104,7 @@ def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
     """Build a context for accepting connections; raises TlsFileError for a file or an option that cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ciphers = [_OPENSSL_NAMES[suite] for suite in settings.cipher_suites if suite in _OPENSSL_NAMES]
-    is_tls13_alone = settings.cipher_suites and not ciphers
+    is_tls13_alone = bool(settings.cipher_suites) and not ciphers
     context.minimum_version = _VERSIONS["TLS13" if is_tls13_alone else settings.min_version]
     context.maximum_version = _VERSIONS[settings.max_version]
     if ciphers:
