@@ -15,8 +15,8 @@ def assert_golden(shown: str, path: Path) -> None:
         AssertionError: they differ; the message names the file, shows the lines, and says how to write it.
     """
     if os.environ.get(WRITE):
-        path.write_text(shown, encoding="utf-8")
-    expected = path.read_text(encoding="utf-8") if path.exists() else ""
+        path.write_bytes(shown.encode())
+    expected = path.read_bytes().decode() if path.exists() else ""
     if shown != expected:
         name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
         lines = unified_diff(expected.splitlines(), shown.splitlines(), str(name), "what is shown", "", "", 0, "")

@@ -33,9 +33,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "Makefile", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
-    example = re.search(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
-    assert example is not None
-    (folder / "exporter" / "collectors" / f"{NAME}.py").write_text(example[1])
+    example = GUIDE.partition("```python\n")[2].partition("```")[0]
+    (folder / "exporter" / "collectors" / f"{NAME}.py").write_text(example)
     catalogue = folder / "exporter" / "collectors" / "catalogue.py"
     text = catalogue.read_text()
     text = text.replace("    dns_statistics,\n", f"    dns_statistics,\n    {NAME},\n", 1)

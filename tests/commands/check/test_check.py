@@ -46,7 +46,7 @@ def without_counts(table: str) -> str:
 
 def test_a_good_key_gives_a_table_of_what_is_well(platform: Platform, configure: Configure) -> None:
     ended = invoke("check", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
-    assert (ended.err, ended.code) == ("", 0)
+    assert (ended.err, ended.code) == ("", 0), ended.out
     assert_golden(without_counts(ended.out), Path(__file__).with_name("well.txt"))
 
 
