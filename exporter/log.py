@@ -118,6 +118,7 @@ class _NonBlockingWriter(io.TextIOBase):
         """Write a text; if that would block, count this number of lines as lost."""
         data = text.encode(self._encoding, "backslashreplace")
         if self._is_cut:
+            # This ends the line of which only a part was written.
             data = b"\n" + data
         while data:
             if not self._is_writable():

@@ -45,12 +45,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
 
     @classmethod
     async def begin(cls, url: str, lease: float, clock: Callable[[], float]) -> "Session":
-        """Connect, and set the session's limits.
-
-        Args:
-            url: the database's address.
-            lease: seconds without a statement after which the server ends the session.
-            clock: seconds that never jump, and that include the time of a suspension.
+        """Connect, and limit the session: the server ends it after `lease` seconds without a statement.
 
         Raises:
             StorageError: there is no session. The message does not contain the password.

@@ -30,7 +30,6 @@ class AccountObserver(Observer):
 
     Args:
         telemetry: the metrics in which they are counted.
-        account: the account's name.
         clock: a monotonic clock in seconds.
 
     Attributes:

@@ -147,8 +147,8 @@ class Work:
         """Give the registry the names and lists of targets that an earlier run or another exporter has stored."""
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
-        # The row of a script has the name in its own answer. Other names come from lists, and the stored list may have
-        # a newer one than a row, which is from the last poll.
+        # The registry keeps the first name that it is given. That of a script comes from its own answer. All other
+        # names come from lists, and a stored list may have a newer name than a row, which is from the last poll.
         self.registry.remember({key: name for key, name in names.items() if key.kind == "script"})
         for list_key, packed in packed_lists(rows).items():
             self.registry.restore(list_key, packed)

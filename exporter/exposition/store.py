@@ -145,13 +145,10 @@ class Store:
     def publish(
         self, collector: str, outcome: Outcome, *, duration: float, left_out: Mapping[str, int] | None = None
     ) -> None:
-        """Record a poll that succeeded: its families replace all platform families of the target.
+        """Record a poll that succeeded and took `duration` seconds.
 
-        Args:
-            collector: the collector's name.
-            outcome: the result of the poll, with the families that the ledger has counted.
-            duration: seconds that the poll took.
-            left_out: family → how many label values are left out.
+        Its families, with those that the ledger has counted, replace all platform families of the target. `left_out`
+        contains how many label values each family lacks.
         """
         status = self._ensure_status(collector, outcome.target)
         now = self.wall()
@@ -163,7 +160,7 @@ class Store:
         self._serve(status, outcome.families)
 
     def fail(self, collector: str, outcome: Outcome, *, duration: float) -> None:
-        """Record a failed poll, which took so many seconds.
+        """Record a poll that failed and took `duration` seconds.
 
         The families of its target stay until they expire, unless the outcome has new ones.
         """

@@ -183,7 +183,7 @@ class Poller:
         status = self.store.statuses.get(PollKey(target.key, name))
         facts = {"collector": name, "account": target.account, "target": target.key.label, "name": target.name}
         if error is not None:
-            # A target that is down without a reason has not failed before: its values have expired.
+            # A target that is down without a reason has not failed before: only its values have expired.
             if status is None or status.up or not status.reason:
                 self.failures.fails(facts, error.reason, str(error))
             self.store.fail(name, outcome, duration=seconds)
