@@ -166,6 +166,7 @@ _POOLER = (
     "statements run in different sessions of the server, as behind a pooler in transaction mode; expected the database "
     "itself, or a pooler in session mode"
 )
+# `count` makes one row of all settings; the name of the session is set once.
 _SET = """
     SELECT count(set_config(name, value, false)), set_config('edge_exporter.session', gen_random_uuid()::text, false)
     FROM unnest(%(names)s::text[], %(values)s::text[]) AS given (name, value)

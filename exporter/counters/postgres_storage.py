@@ -251,8 +251,9 @@ _ROWS_OF = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s AND collector = ANY(%(collectors)s)
 """
-# A row that another shard counts is neither written nor deleted. The rows are in the order of their keys, so that
-# exporters lock shared rows in the same order, which prevents deadlocks.
+# `own` is empty if another session executes the statement: then nothing is written. A row that another shard counts is
+# neither written nor deleted. The rows are in the order of their keys, so that exporters lock shared rows in the same
+# order, which prevents deadlocks.
 _WRITE = """
     WITH own AS MATERIALIZED (
         SELECT WHERE current_setting('edge_exporter.session', true) = %(session)s

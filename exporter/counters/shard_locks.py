@@ -53,6 +53,7 @@ class ShardLocks:
             raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self.total}")
 
 
+# pg_locks shows the two numbers of an advisory lock as classid and objid, with 2 as objsubid.
 _HELD = """
     SELECT current_setting('edge_exporter.session', true), array(
         SELECT objid::bigint FROM pg_locks
