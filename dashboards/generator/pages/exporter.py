@@ -223,7 +223,7 @@ _SCHEDULE = row(
     panel(
         "Collectors",
         "The effective interval of each collector, the duration of its last poll (including the wait for the budget),"
-        " and the runs a second that were skipped because the one before had not ended.",
+        " and the runs a second that were skipped, because the one before had not ended or the scheduler was late.",
         "If the interval is longer than configured, the budget is too small. If a poll takes nearly as long as the"
         " interval, or runs are missed for long, lengthen the interval or raise max_in_flight.",
         Table(sort="Took"),
