@@ -52,7 +52,7 @@ _NOTES = {
         "- After 24 h without a poll over a month's end, a value that rose counts completely, even if the platform "
         "resets more than 6 h late. Within the month's first 6 h only its rise counts, even if the platform has "
         "already reset.\n"
-        "- A wrong low value at the very first poll counts when it is right again."
+        "- If the value at the very first poll is wrong and too low, the difference counts when it is right again."
     ),
     "shield_rate_limits": (
         "The platform reports days as counts by action, or as plain numbers, which are served with "
