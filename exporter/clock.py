@@ -48,7 +48,7 @@ class PlatformTime:
 
     Attributes:
         accepted_date: the last accepted date, in unix seconds; None before the first.
-        offset: the last date that was read minus this machine's wall clock, in seconds; None before the first.
+        offset: the last date of an answer minus this machine's wall clock, in seconds; None before the first.
     """
 
     def __init__(self, clocks: Clocks) -> None:
@@ -74,8 +74,8 @@ class PlatformTime:
             return None
         return datetime.fromtimestamp(self._accepted_minus_monotonic + self._monotonic(), UTC)
 
-    def read(self, date: datetime) -> datetime:
-        """Take in the `Date` of an answer with a success status, and return the platform's time.
+    def update(self, date: datetime) -> datetime:
+        """Update the time with the `Date` of an answer, and return the platform's time.
 
         Returns:
             The date if it is accepted; else the last accepted date, advanced to now. Before the first accepted date:

@@ -8,10 +8,11 @@ from typing import Any
 MASK = "***"
 # Secrets with fewer characters are not masked in answers, because they may be equal to a word of an answer.
 SHORTEST_MASKED = 12
-# An '@' after one of these characters: parsers of addresses disagree on whether the password ends there.
+# One of these characters before an '@': parsers of addresses disagree on where such a password ends.
 _AMBIGUOUS = re.compile(r"[/?#@].*@", re.DOTALL)
 # A word of a name such as `likeThis`, `LikeThis` or `like_this`.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# Only as whole words: `monkey` is no secret.
 _SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
 _SECRET_PART = re.compile(
     r"password|secret|token|credential|(api|access|private|auth|signing)[_-]?key|authorization", re.IGNORECASE

@@ -51,7 +51,7 @@ def test_a_time_is_accepted(steps: list[Step]) -> None:
         wall.now += passed
         monotonic.now += passed
         elapsed += passed
-        accepted.append(time.now() if date is None else time.read(NOON + timedelta(seconds=date)))
+        accepted.append(time.now() if date is None else time.update(NOON + timedelta(seconds=date)))
         offset = offset if date is None else date - elapsed
     expected = [at(seconds) for *_, seconds in steps]
     assert (accepted, time.offset) == (expected, offset), "the offset is that of the last date, also of a doubted one"
@@ -60,7 +60,7 @@ def test_a_time_is_accepted(steps: list[Step]) -> None:
 def test_what_was_accepted_continues_after_a_restart() -> None:
     time = PlatformTime(Clocks(NOON.timestamp, FakeClock(100.0 * DAY)))
     time.restore(NOON.timestamp() + AHEAD)
-    assert time.read(NOON + timedelta(seconds=AHEAD + 23 * 3600)) == at(AHEAD + 23 * 3600)
+    assert time.update(NOON + timedelta(seconds=AHEAD + 23 * 3600)) == at(AHEAD + 23 * 3600)
     for other in (0, 2 * AHEAD):
         time.restore(NOON.timestamp() + other)
         assert time.now() == at(AHEAD + 23 * 3600), "an answer came after what another exporter has stored"

@@ -26,7 +26,7 @@ class PlatformError(Exception):
 
     Attributes:
         reason: the word for the class in metrics and logs.
-        status: the HTTP status; 0 if no answer came.
+        status: the HTTP status, or the failure's status in the body; 0 if there is neither.
         error_key: the platform's key for the error; empty if it sent none.
         retry_after: the seconds that the platform asked to wait; None if it did not ask.
     """
@@ -43,7 +43,7 @@ class PlatformError(Exception):
         self.retry_after = retry_after
 
     def redact(self, secrets: Collection[str]) -> None:
-        """Mask secrets in the error's texts; in the answer, short secrets and escaped ones were not masked."""
+        """Mask secrets in the error's texts. The body was masked before, except short secrets and escaped ones."""
         self.args = (without_secrets(str(self), secrets),)
         self.error_key = without_secrets(self.error_key, secrets)
 
@@ -73,7 +73,7 @@ class TlsFault(TransportError, reason="tls"):
 
 
 class ProxyFault(TransportError, reason="proxy"):
-    """The proxy refused the request."""
+    """The proxy refused the request, cannot be reached, or its URL in the environment cannot be used."""
 
 
 class ConnectTimeout(TransportError, reason="connect_timeout"):
@@ -109,7 +109,7 @@ class RequestTimeout(StatusError, reason="request_timeout"):
 
 
 class RateLimited(StatusError, reason="rate_limited"):
-    """429: too many requests."""
+    """429: too many requests; or the operation is paused for too long after an answer, so the call is not sent."""
 
 
 class ServerError(StatusError, reason="server_error"):

@@ -137,7 +137,7 @@ class Unusable:
 # The prefixes of pydantic's error types for numbers and for dates that cannot be read.
 _NUMBER_ERRORS = ("int_", "float_", "finite_number", "greater_than_equal", "less_than_equal")
 _DATE_ERRORS = "datetime_"
-# A text that looks like a number. Any other text instead of a number has the wrong type.
+# A text with a digit, NaN or infinity looks like a number. Any other text instead of a number has the wrong type.
 _LIKE_A_NUMBER = re.compile(r"\d|^\s*[+-]?(nan|inf(inity)?)\s*$", re.ASCII | re.IGNORECASE)
 # The number of faults that an error's message describes.
 _MOST_DESCRIBED = 3

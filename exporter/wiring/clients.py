@@ -73,7 +73,6 @@ class ClientMachine:
     """What a client uses of its machine.
 
     Attributes:
-        clocks: the clocks.
         random: returns a number in [0, 1).
         executors: creates an executor for each kind of call that may block.
         connector: returns a function that creates the transport of an account.

@@ -15,7 +15,7 @@ from exporter.telemetry import Telemetry
 
 # Stands for a collector's name, for families that come from the configuration and not from a poll.
 _CONFIGURATION = "configuration"
-# The most targets of one round, because more would delay the event loop; the next round serves the rest.
+# The most targets that one call of `show` serves, because more would delay the event loop.
 _AT_ONCE = 1000
 
 
@@ -30,13 +30,13 @@ class LabelsAndThresholds:
     _served: dict[TargetKey, tuple[Target, Settings]] = field(default_factory=dict)
 
     def show(self, settings: Settings) -> None:
-        """Serve the labels and thresholds of targets, and the budgets of scripts; called in rounds.
+        """Serve the labels and thresholds of targets, and the budgets of scripts; called every few seconds.
 
-        Only targets that are new, were renamed or have new settings are served anew, at most `_AT_ONCE` in a call. The
-        families of targets that are no longer polled are removed.
+        Only targets that are new, were renamed or have new settings are served anew, at most `_AT_ONCE` in a call; the
+        next call serves the rest. The families of targets that are no longer polled are removed.
         """
-        has_definitions = settings.thresholds or any(one.labels or one.target_labels for one in settings.accounts)
-        polled = self.registry.by_key if has_definitions else {}
+        have_labels = any(one.labels or one.target_labels for one in settings.accounts)
+        polled = self.registry.by_key if have_labels or settings.thresholds else {}
         gone = [key for key in self._served if key not in polled]
         for key in gone:
             self._serve(key, ())
@@ -85,22 +85,22 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:
         return ()
-    name, label = label_value(target.account), label_value(target.key.label)
+    account_name, target_label = label_value(target.account), label_value(target.key.label)
     families = []
     if labels := _labels_of(target, account):
         keys = sorted(labels)
         info = replace(TARGET_LABELS, labels=(*TARGET_LABELS.labels, *keys))
-        families.append(Family(info, (Sample((name, label, *(labels[key] for key in keys)), 1.0),)))
+        families.append(Family(info, (Sample((account_name, target_label, *(labels[key] for key in keys)), 1.0),)))
     if thresholds := _thresholds_of(target, settings.thresholds):
-        samples = (Sample((name, alert, label), value) for alert, value in thresholds.items())
+        samples = (Sample((account_name, alert, target_label), value) for alert, value in thresholds.items())
         families.append(Family(ALERT_THRESHOLD, tuple(samples)))
     return tuple(families)
 
 
 def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
-    """Return the labels of a target, by name; of several values of a label, that of the first match."""
+    """Return label → value of a target; the first entry that matches has priority, the account's labels come last."""
     labels = dict(account.labels)
-    # In reverse, so that the labels of the first match are set last.
+    # In reverse, so that the labels of the first entry that matches are set last.
     for entry in reversed(account.target_labels):
         if entry.match.search(target.name):
             labels |= entry.labels
@@ -112,8 +112,8 @@ def _thresholds_of(target: Target, thresholds: Iterable[ThresholdSettings]) -> d
     found: dict[str, float] = {}
     for one in thresholds:
         is_for_account = one.account is None or one.account == target.account
-        kind = ALERTS[one.alert]
-        is_for_kind = not kind or kind == target.kind
+        # The kind of an alert on targets of any kind is empty.
+        is_for_kind = ALERTS[one.alert] in ("", target.kind)
         if is_for_account and is_for_kind and one.match.search(target.name):
             found.setdefault(one.alert, one.value)
     return found

@@ -11,19 +11,20 @@ from exporter.settings.model import Settings
 
 
 def plans_of(settings: Settings) -> dict[str, Plan]:
-    """Return the plans of the enabled collectors, by name, without collectors of which no family is served."""
+    """Return name → plan of the enabled collectors of which a family is served, or which discover targets."""
     sections = settings.collector_settings()
     plans: dict[str, Plan] = {}
     # Section → what the configuration declares for its collectors. If it changes, their plans change.
     declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints_of(settings)}
     declared["database"] = settings.databases
     for collector in collectors_of(settings):
-        section, is_list = sections[collector.section], isinstance(collector, EndpointListCollector)
-        # A collector that discovers targets is needed even if none of its families is served.
+        section = sections[collector.section]
         is_useful = collector.discovers or any(settings.series.serves(info.name) for info in collector.families)
         if section.enabled and is_useful:
-            # A list of an endpoint's targets is read at most as often as discovery runs.
-            interval = max(section.interval, sections["discovery"].interval) if is_list else section.interval
+            interval = section.interval
+            if isinstance(collector, EndpointListCollector):
+                # A list of an endpoint's targets is read at most as often as discovery runs.
+                interval = max(interval, sections["discovery"].interval)
             declaration = declared.get(collector.section)
             plans[collector.name] = Plan(collector, interval, section.stale_after, declaration)
     return plans

@@ -18,7 +18,7 @@ def addresses_of(settings: Settings) -> dict[str, str]:
 
 
 def selections_of(settings: Settings) -> Iterator[Selection]:
-    """Yield a selection for each account and kind: the targets that the settings name, and if others are discovered."""
+    """Yield a selection for each account and kind: configured targets, and whether others are discovered."""
     for number, account in enumerate(settings.accounts):
         yield from _account_selections(account, number)
         yield from _endpoint_selections(account, settings.endpoints)
@@ -29,7 +29,7 @@ def selections_of(settings: Settings) -> Iterator[Selection]:
 
 
 def _account_selections(account: AccountSettings, number: int) -> Iterator[Selection]:
-    """Return a selection for each kind of target that the settings of an account can select."""
+    """Yield a selection for each kind of target that the settings of an account can select."""
     name, path = account.name, ("accounts", number)
     itself = Target(name, "account", name, name, watched=_watched(account))
     yield Selection(name, "account", (itself,), setting=path)
@@ -45,8 +45,8 @@ def _account_selections(account: AccountSettings, number: int) -> Iterator[Selec
         Target(name, "rate_limit", str(limit.id), limit.name, _zone_attributes(limit.shield_zone_id))
         for limit in account.rate_limits
     )
-    are_listed = account.shield_zones.discover and account.shield_zones.rate_limits
-    yield Selection(name, "rate_limit", limits, discover=are_listed, setting=(*path, "rate_limits"))
+    are_limits_listed = account.shield_zones.discover and account.shield_zones.rate_limits
+    yield Selection(name, "rate_limit", limits, discover=are_limits_listed, setting=(*path, "rate_limits"))
     lists = tuple(
         Target(name, "access_list", str(item.id), attributes=_zone_attributes(item.shield_zone_id))
         for item in account.access_lists
@@ -65,7 +65,7 @@ def _with_listed(named: Selection, section: DiscoveredSettings) -> Selection:
 
 
 def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]) -> Iterator[Selection]:
-    """Return a selection for each configured endpoint that has targets of its own in an account."""
+    """Yield a selection for each configured endpoint that has targets of its own in an account."""
     for number, endpoint in enumerate(endpoints):
         if kind := endpoint.own_kind:
             fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
@@ -74,9 +74,9 @@ def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]
 
 
 def _watched(account: AccountSettings) -> tuple[str, ...]:
-    """Return `watched` of an account's target: the lists that discovery requests, and if shield zones are polled."""
+    """Return the names of the lists that an account's target needs, for `Target.watched`."""
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
-    # A shield zone has the name of its pull zone, which a search gives.
+    # The patterns of shield zones are for the names of their pull zones, which only a search returns.
     is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))
     lists = {
         discovery.SEARCH: is_searched,

@@ -45,9 +45,9 @@ def own_storage(
 
 
 def postgres_storage(settings: Settings) -> "PostgresStorage":
-    """Create the storage in a state database, which takes the configured shard or, without one, any free shard."""
-    own, total = settings.own_shard(), settings.shard.total
-    wanted = range(total) if own is None or own.index is None else (own.index,)
+    """Create the storage in a state database, which takes the configured shard or, for `auto`, any free one."""
+    index, total = settings.shard.index, settings.shard.total
+    wanted = range(total) if index == "auto" else (index,)
     return _database_storage(settings.state, total, wanted)
 
 

@@ -48,7 +48,7 @@ def test_a_time_of_the_platform_that_was_believed_is_believed_after_a_restart(pa
     ahead = FIRST_SIGHT + timedelta(days=800)
     for believed in ([FIRST_SIGHT, FIRST_SIGHT, ahead], [ahead, ahead, ahead]):
         with LedgerDriver(path) as driver:
-            assert [driver.ledger.platform_time("main").read(ahead) for _ in range(3)] == believed
+            assert [driver.ledger.platform_time("main").update(ahead) for _ in range(3)] == believed
             driver.poll(40)
 
 

@@ -3,6 +3,4 @@
 In: ids and other parameters. Out: requests to an `exporter.platform.operation.Caller`, and typed answers. The models
 contain the whole documented answer, so that a new metric needs no new field. `operations.py` lists every operation, and
 `charts.py` converts the charts of answers to days.
-
-A model tolerates unknown, missing and null fields; a field that the platform did not send is None.
 """

@@ -35,10 +35,10 @@ class Buckets(NamedTuple):
 
     Attributes:
         sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. None if
-            there is no chart, or none of its buckets can be read: it is then not known which days have a count.
+            there is no chart, or no bucket has a date and a value: it is then not known which days have a count.
         has_unreadable_keys: whether a bucket has a key that is not a date.
-        width: the days between two buckets, if they are regular and more than one: either the buckets are longer than
-            a day, or the days between them are missing. Otherwise 0.
+        width: the days from the beginning of a bucket to that of the next, if this distance is regular and longer than
+            a day: either the buckets are so long, or the days between them are missing. Otherwise 0.
     """
 
     sums: dict[int, float] | None

@@ -42,12 +42,13 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets are longer than a day. Their sum is the total, so no days between them are missing.
+            WrongShape: the buckets of all charts are longer than a day. Their sum is the total, so no day is missing.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]
+        have_equal_widths = queries.width > 0 and all(chart.width == queries.width for chart in charts)
         is_whole = queries.sums is not None and sum(queries.sums.values()) == self.total_queries_served
-        if queries.width and is_whole and all(chart.width == queries.width for chart in charts):
+        if have_equal_widths and is_whole:
             raise WrongShape(f"the charts have no counts of days: their buckets are {queries.width:g} days long")
         return [chart.sums for chart in charts]
 

@@ -13,6 +13,7 @@ from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
 PAGE_SIZE = 1000
 # Requested if the platform refuses the larger pages.
 DEFAULT_PAGE_SIZE = 20
+# Ends the search if a platform sends new resources without end.
 MOST_PAGES = 10_000
 
 

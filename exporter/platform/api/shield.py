@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 # A zone takes about a kilobyte, or several if it has long lists of rules: a page stays far below `PAGE_LIMIT`.
 PAGE_SIZE = 200
+# Ends the listing if a platform sends new zones without end.
 MOST_PAGES = 10_000
 
 

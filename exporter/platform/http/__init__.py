@@ -1,7 +1,5 @@
 """Carries out operations over HTTP: request, budget, retries, deadline, answer.
 
-In: an operation and its parameters. Out: an `Answer`, or an error of `exporter.platform.errors`.
-
 `client.py` makes a call: it repeats failed attempts and turns failures into errors. `credential.py` supplies the key,
 `rate_limiter.py` the account's budget and the pauses after a 429 or 503. `transport.py` sends requests with aiohttp,
 `responses.py` reads the answers. `connector.py` finds the account's proxy, and creates its transport.

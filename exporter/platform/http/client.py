@@ -49,7 +49,7 @@ class Observer:
             operation: the operation's name, such as `dns_statistics`.
             code: the HTTP status, or `none` without one.
             seconds: the duration.
-            reason: why there is no usable answer, a `reason` of `exporter.platform.errors`; None for a usable answer.
+            reason: why the attempt failed, a `reason` of `exporter.platform.errors`; None if it did not fail.
         """
 
     def retried(self, operation: str) -> None:
@@ -73,9 +73,8 @@ class Client:
         rate_limiter: limits the calls of the account.
         timeout: the time limit of an attempt, in seconds. A retry has less if the poll ends earlier.
         observer: is notified of every attempt.
-        clocks: the clocks.
         random: returns a number in [0, 1).
-        platform_time: the platform's time, which good answers update.
+        platform_time: the platform's time, which the `Date` of answers updates.
         parsing: parses long answers, one at a time, because parsing takes much memory. None: they are parsed on the
             event loop, as in a command that does nothing else meanwhile.
         secrets: texts that are masked in answers besides the credential, such as a proxy's password.
@@ -183,7 +182,7 @@ class Client:
         is_absent = status in operation.absent and not isinstance(failure, errors.NotAvailable)
         if failure is not None and not is_absent:
             raise failure
-        moment = self.platform_time.now() if date is None else self.platform_time.read(date)
+        moment = self.platform_time.now() if date is None else self.platform_time.update(date)
         if is_absent:
             return Answer(cast("T", None), moment, body, seconds)
         try:
@@ -211,7 +210,6 @@ class ReadyCall(Generic[T]):
     """A call that is ready to be sent; all of its attempts send the same request.
 
     Attributes:
-        operation: the operation.
         request: the HTTP request.
         transport: sends the request.
         key: the key or token in the request.

@@ -77,12 +77,12 @@ def environment_proxy(base_url: str) -> tuple[str, str]:
     parts = urlsplit(base_url)
     # For a variable such as `HTTPS_PROXY`, the key is `https`; `ALL_PROXY` is `all`, and `NO_PROXY` is `no`.
     proxies = getproxies_environment()
-    scheme = parts.scheme if proxies.get(parts.scheme) else "all"
-    address = proxies.get(scheme, "")
+    key = parts.scheme if proxies.get(parts.scheme) else "all"
+    address = proxies.get(key, "")
     port = parts.port or DEFAULT_PORTS[parts.scheme]
     if not address or is_direct(parts.hostname or "", port, proxies.get("no", "")):
         return "", ""
-    return address, f"{scheme}_proxy".upper()
+    return address, f"{key}_proxy".upper()
 
 
 def proxy_secrets(base_url: str) -> tuple[str, ...]:
@@ -104,7 +104,7 @@ def is_direct(host: str, port: int, excluded: str) -> bool:
     """Return whether calls to a host use no proxy, because it is this machine or `NO_PROXY` excludes it.
 
     Args:
-        host: a host name or an address, without brackets.
+        host: a host name, which may end with a dot, or an address without brackets.
         port: the port of the calls.
         excluded: the value of `NO_PROXY`: addresses, networks and domains, each with or without a port.
     """

@@ -36,7 +36,7 @@ class Credential:
         self._failed_key = ""
 
     async def current_key(self) -> str:
-        """Return the current key or token.
+        """Return the current key or token; if that fails, `problem` says so afterwards.
 
         Raises:
             CredentialError: it cannot be read, or a header cannot contain it.

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 # The number of bytes that are read of the body of an error.
 ERROR_BODY_LIMIT = 64 * 1024
-# A float holds no integer with more digits.
+# A longer integer does not fit in a float, which holds at most 309 digits and a sign.
 _MOST_DIGITS = 310
 _PARTIAL = 206
 _LOWEST_FAILURE = 400
@@ -129,18 +129,21 @@ def _says_failed(fields: Mapping[str, Any], *, has_error_object: bool) -> bool:
     success = fields.get("success")
     if success is True:
         return False
-    # The error object of a good answer has default values: `success` is false, there is no key and no message.
+    # A message alone is no failure: it may be a field of a resource. Neither is an error object alone: that of a good
+    # answer has default values, so `success` is false, and there is no key and no message.
+    may_be_failure = has_error_object or success is False
     has_message = bool(fields.get("message") or fields.get("Message"))
-    return bool(_key_of(fields)) or (has_message and (has_error_object or success is False))
+    return bool(_key_of(fields)) or (may_be_failure and has_message)
 
 
-def _message_of(body: Mapping[str, Any]) -> str:
+def _message_of(fields: Mapping[str, Any]) -> str:
     """Return the texts of an error body in one line, with the wrong fields that it lists."""
-    parts = [_string(body, name) for name in ("message", "Message", "title", "detail", "error")]
-    listed = body.get("errors")
+    parts = [_string(fields, name) for name in ("message", "Message", "title", "detail", "error")]
+    listed = fields.get("errors")
     faults = listed[:_MOST_LISTED] if isinstance(listed, list) else []
     for item in faults:
         field, message = _string(item, "field"), _string(item, "message")
+        # A message that the body also has elsewhere is not repeated.
         if field and message not in parts:
             parts.append(f"{field}: {message}")
     texts = dict.fromkeys(part for part in parts if part)
@@ -183,14 +186,13 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
         BadAnswer, NotJson, WrongShape: the body is not the whole documented JSON.
         EnvelopeError, NotAvailable, StatusError: the body reports a failure.
     """
-    value: Any
     if status == _PARTIAL:
         message = "the platform answered 206 with a part of the body, although all of it was requested"
         raise errors.BadAnswer(message, status=status)
     if not raw.strip():
         raise errors.NotJson(f"the platform answered {status} with an empty body", status=status)
     try:
-        value = _parse(operation.answer, raw, unexpected)
+        value: Any = _parse(operation.answer, raw, unexpected)
     except ValidationError as error:
         raise _parse_error(error, raw, status) from None
     if isinstance(value, Wire) and (value.has_error() or value.is_missing()):
@@ -252,12 +254,10 @@ def _parse_error(error: ValidationError, raw: bytes, status: int) -> PlatformErr
 def _reported_error(failure: Failure, status: int) -> PlatformError:
     """Return the error for a failure that the body reports although the HTTP status is a success."""
     said = failure.message or failure.key or (f"status {failure.status}" if failure.status else "without a message")
-    # The status in the body is used like an HTTP status if callers act on it, or if the body contains nothing else. A
-    # 404 is not: as an HTTP status it means that the target no longer exists, in a body it does not.
+    # Callers act on these statuses.
+    is_acted_on = failure.status in (401, 403, 429, 503)
+    # A 404 is left out: as an HTTP status it means that the target no longer exists, in a body it does not.
     is_status_alone = not failure.key and not failure.message and failure.status not in (0, 404)
-    kind: type[PlatformError] = errors.EnvelopeError
-    if failure.status in (401, 403, 429, 503) or is_status_alone:
-        kind = class_for_status(failure.status)
-    kind = _class_by_key(kind, failure.key)
+    kind = class_for_status(failure.status) if is_acted_on or is_status_alone else errors.EnvelopeError
     message = f"the platform answered {status} with a failure: {said}"
-    return kind(message, status=failure.status or status, error_key=failure.key)
+    return _class_by_key(kind, failure.key)(message, status=failure.status or status, error_key=failure.key)

@@ -51,7 +51,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         connector = aiohttp.TCPConnector(
             limit=max_in_flight,
             keepalive_timeout=KEEPALIVE_SECONDS,
-            # In place of an event loop, of which a `ThreadedResolver` only calls these two methods.
+            # In place of an event loop, of which `ThreadedResolver` calls only the methods of `_NameLookups`.
             resolver=aiohttp.ThreadedResolver(_NameLookups(lookups)),  # type: ignore[arg-type]
         )
         # aiohttp has no argument for the class of connections.
@@ -84,6 +84,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 request.method,
                 url,
                 headers=headers,
+                # For an empty body, aiohttp would send `Content-Length: 0` and a `Content-Type`, also with GET.
                 data=request.read() or None,
                 allow_redirects=False,
                 proxy=self._proxy,
@@ -127,9 +128,9 @@ class _Connection(ResponseHandler):
         if not super().is_connected() or self.should_close or self._losses != self._pool.losses:
             return False
         # The socket is readable if something arrived after the last answer, or if the platform closed the connection.
-        unread = select.poll()
-        unread.register(self.transport.get_extra_info("socket"), select.POLLIN)  # type: ignore[union-attr]
-        return not unread.poll(0)
+        poller = select.poll()
+        poller.register(self.transport.get_extra_info("socket"), select.POLLIN)  # type: ignore[union-attr]
+        return not poller.poll(0)
 
 
 @dataclass(slots=True, eq=False)
@@ -194,7 +195,7 @@ def _raise(error: BaseException) -> NoReturn:
 
 
 def translate(error: BaseException) -> httpx.RequestError:
-    """Return the exception of httpx for one of aiohttp or the sockets; its text is the operating system's message."""
+    """Return the exception of httpx for one of aiohttp or the sockets, with the operating system's message, if any."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None:
@@ -210,6 +211,7 @@ def translate(error: BaseException) -> httpx.RequestError:
         for found in chain:
             if isinstance(found, kinds):
                 return translation(_system_message(found))
+    # Without its text, which may contain the key.
     return httpx.LocalProtocolError(type(error).__name__)
 
 
