@@ -14,6 +14,7 @@ _AMBIGUOUS = re.compile(r"[/?#@].*@", re.DOTALL)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Only as whole words: `monkey` is no secret.
 _SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
+# At any place in a name, as in `accesstoken`.
 _SECRET_PART = re.compile(
     r"password|secret|token|credential|(api|access|private|auth|signing)[_-]?key|authorization", re.IGNORECASE
 )

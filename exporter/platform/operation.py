@@ -85,7 +85,7 @@ class Answer(Generic[T_co]):
     Attributes:
         value: the payload; None only if the status is one of the operation's `absent` statuses.
         date: the platform's time, as `PlatformTime` accepts it; None if it is not known.
-        raw: the body as received; empty if the answer was built from others.
+        raw: the body, in which the secrets of the call are masked; empty if the answer was built from others.
         seconds: how long the last attempt took, from its start to the end of the body; 0 if the answer was built from
             others.
     """

@@ -78,11 +78,13 @@ def _watched(account: AccountSettings) -> tuple[str, ...]:
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     # The patterns of shield zones are for the names of their pull zones, which only a search returns.
     is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))
+    has_ids = bool(zones.all_ids() or scripts.ids or shields.ids)
     lists = {
         discovery.SEARCH: is_searched,
         discovery.SHIELD_ZONES: shields.discover,
         discovery.RATE_LIMITS: shields.discover and shields.rate_limits,
-        discovery.NAMES: not is_searched and bool(zones.all_ids() or scripts.ids or shields.ids),
+        # Otherwise the search already returns the names of the configured ids.
+        discovery.NAMES: has_ids and not is_searched,
         discovery.POLLED_SHIELD_ZONES: shields.discover or bool(shields.ids),
     }
     return tuple(name for name, is_wanted in lists.items() if is_wanted)

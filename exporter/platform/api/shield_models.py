@@ -88,8 +88,9 @@ class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
     page: Page | None = None
 
     def is_missing(self) -> bool:
-        """Return whether the list is missing, although `page` does not say that the account has no zones."""
-        return self.data is None and (self.page is None or self.page.total_count != 0)
+        """Return whether the list is missing; it is not if `page` says that the account has no zones."""
+        has_no_zones = self.page is not None and self.page.total_count == 0
+        return self.data is None and not has_no_zones
 
     def payload(self) -> "ShieldZonePage":
         """Return the whole answer, because `page` is needed to request the next page."""
@@ -255,7 +256,7 @@ class CustomWafRule(CamelWire):
     error_response: dict[str, Any] | None = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error; if a rule does not exist, the platform sends one with a rule of zeros."""
+        """Return whether there is an error object; for a rule that does not exist, it stands beside a rule of zeros."""
         return self.error_response is not None
 
 

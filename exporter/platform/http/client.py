@@ -92,7 +92,7 @@ class Client:
     parsing: Executor | None = None
     secrets: tuple[str, ...] = ()
     _transport: httpx.AsyncBaseTransport | None = field(init=False, default=None)
-    _opening: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _transport_lock: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -109,7 +109,7 @@ class Client:
 
     async def open_transport(self) -> httpx.AsyncBaseTransport:
         """Return the transport; the first call creates it, which is not part of the time limit of an attempt."""
-        async with self._opening:
+        async with self._transport_lock:
             if self._transport is None:
                 self._transport = await self.connect()
         return self._transport
@@ -117,10 +117,8 @@ class Client:
     async def attempt(self, call: "ReadyCall[T]", time_limit: float) -> Answer[T]:
         """Send a call once, and read its answer; notify the observer and the rate limiter of the result.
 
-        Args:
-            call: the call.
-            time_limit: the time limit in seconds. It is also the longest duration that is reported, since the clock
-                includes the time while the machine was suspended.
+        `time_limit` is in seconds. It is also the longest duration that is reported, since the clock includes the time
+        while the machine was suspended.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -173,11 +171,11 @@ class Client:
             raise fault from None
 
     async def _read(self, operation: Operation[T], response: httpx.Response, body: bytes, seconds: float) -> Answer[T]:
-        """Return the payload in the body of a response; raises the failure that its status or body reports."""
+        """Return the answer of a response; raises the failure that its status or body reports."""
         status = response.status_code
         date = http_date(response.headers.get("date"))
-        wait = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
-        failure = None if response.is_success else responses.status_error(status, body, wait)
+        retry_after = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
+        failure = None if response.is_success else responses.status_error(status, body, retry_after)
         # An error key such as `no_configuration` in the body says more than the status, and has priority.
         is_absent = status in operation.absent and not isinstance(failure, errors.NotAvailable)
         if failure is not None and not is_absent:
@@ -189,7 +187,7 @@ class Client:
             value = await self._payload(operation, body, status)
         except PlatformError as error:
             # The body may report a 429 or 503 under a success status.
-            error.retry_after = wait
+            error.retry_after = retry_after
             raise
         return Answer(value, moment, body, seconds)
 

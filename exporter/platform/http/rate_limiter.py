@@ -130,9 +130,7 @@ class RateLimiter:
     def pause(self, operation: str, wait: float | None) -> None:
         """Pause an operation whose answer asks to wait.
 
-        Args:
-            operation: the operation's name.
-            wait: the seconds of its `Retry-After`; None without one. 0 has the same effect as None.
+        `wait` is the seconds of its `Retry-After`; None without one. 0 has the same effect as None.
         """
         now = self._clock()
         pause = self._pauses.setdefault(operation, _Pause())

@@ -175,12 +175,8 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> Platform
 def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[str]) -> T:
     """Return the payload of a body with a success status.
 
-    Args:
-        operation: the operation.
-        raw: the body.
-        status: the HTTP status.
-        unexpected: receives the names of the fields that have an unknown value, or a number or date that cannot be
-            read, which becomes None.
+    `unexpected` receives the names of the fields that have an unknown value, or a number or date that cannot be read,
+    which becomes None.
 
     Raises:
         BadAnswer, NotJson, WrongShape: the body is not the whole documented JSON.

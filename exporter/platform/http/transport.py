@@ -25,6 +25,7 @@ from exporter.blocking import blocking
 from exporter.platform.http.client import HeadTooLarge, TlsFailed, Unresolved
 from exporter.platform.operation import ADDRESS
 
+# How long a connection without calls is kept for further ones. By default, nginx keeps connections for as long.
 KEEPALIVE_SECONDS = 75.0
 # The headers of an answer that the client reads. Only these are passed on; all of them would take twice the time.
 _PASSED_ON = frozenset({b"content-length", b"date", b"retry-after"})
