@@ -1,9 +1,9 @@
 """The base classes of wire models, which describe the JSON of answers, and the validation of answers.
 
-A wire model is tolerant. Unknown fields are ignored; missing and null fields are None; integers may arrive as `28.0`;
-dates may have seven digits of fraction, or no zone, which means UTC. A number or a date that cannot be read becomes
-None (`validated`). A value of another type makes the whole answer invalid, except in a list of resources (`Each`),
-whose items are validated one by one.
+A wire model is tolerant. Unknown fields are ignored; missing and null fields are None; integers may arrive as `28.0`,
+and texts as numbers; dates may have seven digits of fraction, or no zone, which means UTC. A number or a date that
+cannot be read becomes None (`validated`). A value of another type makes the whole answer invalid, except in a list of
+resources (`Each`), whose items are validated one by one.
 """
 
 import re

@@ -74,9 +74,7 @@ class RateLimiter:
     async def acquire(self, operation: str, longest: float) -> None:
         """Wait until an operation may be called. The caller then calls `release` after the call.
 
-        Args:
-            operation: the operation's name.
-            longest: the most seconds to wait for the end of a pause.
+        `longest` is the most seconds to wait for the end of a pause.
 
         Raises:
             RateLimited: the pause takes longer; `retry_after` is the rest of it, in seconds.

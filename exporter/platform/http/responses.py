@@ -146,9 +146,9 @@ def _message_of(fields: Mapping[str, Any]) -> str:
         # A message that the body also has elsewhere is not repeated.
         if field and message not in parts:
             parts.append(f"{field}: {message}")
-    texts = dict.fromkeys(part for part in parts if part)
+    distinct_texts = dict.fromkeys(part for part in parts if part)
     # Some of the texts end with a full stop, others do not.
-    return one_line(". ".join(texts).replace(".. ", ". "))
+    return one_line(". ".join(distinct_texts).replace(".. ", ". "))
 
 
 def _string(body: object, name: str) -> str:
@@ -206,7 +206,7 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
     try:
         return adapter.validate_json(raw, context=unreadable)
     except ValidationError as error:
-        # Try again, tolerating invalid UTF-8, unpaired surrogates, and numbers and dates that cannot be read.
+        # Try again, tolerating a byte order mark, invalid UTF-8, unpaired surrogates, and unreadable numbers or dates.
         try:
             body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
             # As bytes again, in which `_json_bytes` replaces the surrogates.

@@ -206,6 +206,7 @@ def translate(error: BaseException) -> httpx.RequestError:
         if os_error is not None:
             chain.append(os_error)
         link = link.__cause__ or link.__context__
+    # aiohttp has no exception of its own for too many headers.
     if any(isinstance(found, BadHttpMessage) and "Too many headers" in found.message for found in chain):
         return HeadTooLarge("")
     for kinds, translation in _TRANSLATIONS:
