@@ -80,11 +80,6 @@ def is_count(value: float) -> bool:
     return 0 <= value <= LARGEST_COUNT
 
 
-def as_count(value: float | None) -> float | None:
-    """Return the number if it can be a count, else None."""
-    return value if value is not None and is_count(value) else None
-
-
 @dataclass(frozen=True, slots=True)
 class Metric(Generic[T_contra]):
     """One metric of a collector: its name, and the source of its values in a payload.
@@ -115,7 +110,7 @@ class Metric(Generic[T_contra]):
 
     @property
     def unit(self) -> str:
-        """The base unit of OpenMetrics with which the name ends; empty if there is none."""
+        """The base unit with which the name ends; empty if there is none."""
         _, _, last_word = self.name.removesuffix("_total").rpartition("_")
         return last_word if last_word in BASE_UNITS else ""
 
@@ -176,9 +171,10 @@ class Count(NamedTuple):
     declared: bytes = b"1"
 
 
+# Not to be changed: the state contains hashes of declarations, and configured counters would start again at 0.
 _SETTING_DIGEST_BYTES = 6
 
 
-def declaration(parts: Iterable[str]) -> bytes:
+def declaration(settings: Iterable[str]) -> bytes:
     """Return `Count.declared` of a configured counter: the digests of the settings that determine what it counts."""
-    return b"".join(blake2b(part.encode(), digest_size=_SETTING_DIGEST_BYTES).digest() for part in parts)
+    return b"".join(blake2b(text.encode(), digest_size=_SETTING_DIGEST_BYTES).digest() for text in settings)

@@ -86,13 +86,8 @@ class PollResult(NamedTuple):
         return self.outcomes[0].error if self.outcomes else None
 
 
-def failed_poll(target: Target, error: PlatformError) -> PollResult:
-    """Return the result of a poll that failed."""
-    return PollResult((Outcome(target, error=error),))
-
-
 class Collector:
-    """A collector, which is one row of the catalogue.
+    """The base class of collectors.
 
     Attributes:
         name: the `collector` label, and the key under `collectors:` in the configuration.
@@ -155,7 +150,7 @@ class Collector:
         except NotAvailable as absence:
             return PollResult((Outcome(target, note=str(absence)),))
         except PlatformError as error:
-            return failed_poll(target, error)
+            return PollResult((Outcome(target, error=error),))
 
 
 def calling(
@@ -342,7 +337,7 @@ class TargetCollector(Collector, Generic[P]):
         object.__setattr__(self, "families", describe_families(self.labels, self.metrics))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Make the calls, and return the target's series in the answer."""
+        """Make the calls; learn the target's name if the answer has one, and return the target's series."""
         answer = await self.fetch(context, target)
         payload = answer.value
         if self.name_of is not None:

@@ -189,14 +189,14 @@ class QueryCollector(Collector):
             answer = await sql_over_http.execute(context.caller, [query.sql], most_rows=query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None
-        (rows,) = answer.value
-        if isinstance(rows, StatementError):
-            raise rows
-        family = Family(query.info, samples_of(database, query, rows))
+        (result,) = answer.value
+        if isinstance(result, StatementError):
+            raise result
+        family = Family(query.info, samples_of(database, query, result))
         labels = (label_value(database), query.name)
         families = (
             Family(DURATION, (Sample(labels, answer.seconds),)),
-            Family(ROWS, (Sample(labels, float(len(rows.rows))),)),
+            Family(ROWS, (Sample(labels, float(len(result.rows))),)),
             Family(INTERVAL, (Sample(labels, configured.interval),)),
             *([family] if family.samples else []),
         )

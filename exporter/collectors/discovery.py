@@ -50,6 +50,7 @@ RESOURCES: Metric[SearchListing] = Metric(
     "edge_resources",
     "Resources of the account by type (Type of all search results), polled.",
     labels=("resource_type",),
+    # Sorted, because the order of the results may change.
     value=lambda listing: Counter(sorted(found.type for found in listing.names)),
 )
 
@@ -196,13 +197,15 @@ class _Discovery:
 
 
 async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
-    """Read, once, each script that another shard polls, because service discovery shows its host names."""
+    """Read some scripts that other shards poll, each once, because service discovery shows their host names."""
     for script in context.registry.unread_scripts(account):
         try:
             await scripts.fetch(context, script)
         except NotFound:
+            # It is noted without facts, so that it is not read again.
             context.registry.note(script.key, {})
         except PlatformError:
+            # The next discovery reads the others.
             break
 
 
@@ -218,8 +221,9 @@ def _lists_by_kind(listing: SearchListing) -> dict[str, ResourceList]:
 
 def _shield_list(listing: ZoneListing, names: Mapping[ResourceKey, str]) -> ResourceList:
     """Return the shield zones as resources; a shield zone has the name of its pull zone, one of `names`."""
+    pull_zone_names = {resource.id: name for resource, name in names.items() if resource.type == "cdn"}
     resources = [
-        Resource(str(zone_id), names.get(ResourceKey("cdn", zone.pull_zone_id or 0), ""))
+        Resource(str(zone_id), "" if zone.pull_zone_id is None else pull_zone_names.get(zone.pull_zone_id, ""))
         for zone_id, zone in listing.zones.items()
     ]
     resources.extend(Resource(str(zone_id)) for zone_id in listing.unusable)
@@ -232,10 +236,10 @@ def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceLis
     complete = True
     for limit in limits:
         limit_id = limit.identity("ratelimitId") if isinstance(limit, Unusable) else limit.ratelimit_id
-        if limit_id:
-            resources.append(Resource(str(limit_id), parent=zone_id))
-        elif limit_id is None:
+        if limit_id is None:
             complete = False
+        elif limit_id != 0:
+            resources.append(Resource(str(limit_id), parent=zone_id))
     return ResourceList(tuple(resources), complete)
 
 

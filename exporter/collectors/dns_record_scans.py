@@ -20,6 +20,7 @@ def _records_by_type(scan: Scan) -> Mapping[str, int] | None:
     records = (scan or _NEVER).records
     if records is None:
         return None
+    # Sorted, because the order of the records may change.
     types = sorted(record.type for record in records if record.type is not None)
     return Counter(SCAN_RECORD_TYPE.get(number, f"unknown_{number}") for number in types)
 

@@ -37,11 +37,9 @@ class Breaches:
     listed: frozenset[int]
     today: int
 
-    def window_by_action(self) -> dict[str, float | None] | None:
+    def window_by_action(self) -> Mapping[str, float | None] | None:
         """Return the breaches in the window by action; None if the answer does not have them."""
-        if self.overview is None:
-            return None
-        return {action: count_of(self.overview) for action, count_of in ACTIONS.items()}
+        return None if self.overview is None else _counts_by_action(self.overview)
 
     def today_by_action(self) -> dict[str, float | None] | None:
         """Return today's breaches by action; None if there is no chart.
@@ -60,7 +58,7 @@ class Breaches:
         return {action: DayBuckets(counts, is_whole=action == UNCLASSIFIED) for action, counts in self.days.items()}
 
 
-def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
+def _days_by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
     """Return the days of a chart as action → ordinal of a UTC day → count.
 
     If all days are plain numbers, `unclassified` is the only action.
@@ -71,7 +69,7 @@ def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str,
         if moment is None:
             continue
         day = moment.toordinal()
-        for action, count in _counts_of_day(counts).items():
+        for action, count in _counts_by_action(counts).items():
             if count is not None:
                 days = by_action.setdefault(action, {})
                 days[day] = days.get(day, 0) + count
@@ -81,8 +79,8 @@ def _by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str,
     return by_action
 
 
-def _counts_of_day(counts: BreachCounts | float | None) -> Mapping[str, float | None]:
-    """Return action → count for a value of the chart; a plain number has the action `unclassified`."""
+def _counts_by_action(counts: BreachCounts | float | None) -> Mapping[str, float | None]:
+    """Return action → count; a plain number, which a chart may have for a day, has the action `unclassified`."""
     if isinstance(counts, BreachCounts):
         return {action: count_of(counts) for action, count_of in ACTIONS.items()}
     return {UNCLASSIFIED: counts}
@@ -97,7 +95,7 @@ async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
         chart = None
     breaches = Breaches(
         overview=answer.value.overview,
-        days=None if chart is None else _by_action(chart),
+        days=None if chart is None else _days_by_action(chart),
         listed=listed,
         today=(answer.date or context.now).toordinal(),
     )

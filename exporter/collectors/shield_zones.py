@@ -59,7 +59,7 @@ def _info(named: NamedZone) -> dict[tuple[str, ...], int]:
     return {("" if pull_zone_id is None else str(pull_zone_id), named.pull_zone, plan or ""): 1}
 
 
-_METRICS: tuple[Metric[ZoneListing], ...] = (
+_ACCOUNT_METRICS: tuple[Metric[ZoneListing], ...] = (
     Metric(
         "edge_shield_zones",
         "Shield zones of the account (page.totalCount), polled.",
@@ -130,7 +130,7 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
         },
     ),
 )
-_FAMILIES = describe_families(identity(), _METRICS)
+_ACCOUNT_FAMILIES = describe_families(identity(), _ACCOUNT_METRICS)
 _ZONE_FAMILIES = describe_families(identity("shield_zone_id"), _ZONE_METRICS)
 
 
@@ -142,12 +142,12 @@ class ShieldZonesCollector(Collector):
     every_shard = True
     interval = 300
     operations: tuple[Operation[Any], ...] = (shield.ZONES,)
-    families: tuple[FamilyInfo, ...] = (*_FAMILIES, *_ZONE_FAMILIES)
+    families: tuple[FamilyInfo, ...] = (*_ACCOUNT_FAMILIES, *_ZONE_FAMILIES)
     kinds = ("account", "shield_zone")
 
     def families_of(self, kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families of the whole list, or those of a zone."""
-        return _FAMILIES if kind == self.polls else _ZONE_FAMILIES
+        """Return the families of an account, or those of a zone."""
+        return _ACCOUNT_FAMILIES if kind == self.polls else _ZONE_FAMILIES
 
     def wants(self, target: Target) -> bool:
         """Return whether any zone of the account is polled; otherwise the list is not needed."""
@@ -156,7 +156,7 @@ class ShieldZonesCollector(Collector):
     async def poll(self, context: Context, target: Target) -> PollResult:
         """Request the list, and return the series of the account and of each zone."""
         answer = await shield.list_zones(context.caller)
-        families, _ = measure((label_value(target.account),), _FAMILIES, _METRICS, answer.value)
+        families, _ = measure((label_value(target.account),), _ACCOUNT_FAMILIES, _ACCOUNT_METRICS, answer.value)
         outcomes = [Outcome(target, families)]
         for zone_id, zone in answer.value.zones.items():
             outcomes.append(_outcome_of(context, target.account, str(zone_id), zone))
@@ -170,9 +170,10 @@ class ShieldZonesCollector(Collector):
 def _outcome_of(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
     """Return the series of one zone of the list, whose name is that of its pull zone."""
     target = Target(account, "shield_zone", zone_id)
-    pull_zone = TargetKey.of(account, "cdn", str(zone.pull_zone_id))
-    if name := context.registry.name_of(pull_zone):
-        context.registry.learn(target.key, name)
+    if zone.pull_zone_id is not None:
+        pull_zone_name = context.registry.name_of(TargetKey.of(account, "cdn", str(zone.pull_zone_id)))
+        if pull_zone_name:
+            context.registry.learn(target.key, pull_zone_name)
     target = context.registry.named(target)
     labels = (label_value(account), zone_id)
     families, _ = measure(labels, _ZONE_FAMILIES, _ZONE_METRICS, NamedZone(zone, target.name))

@@ -194,9 +194,9 @@ class Explainer:
 
     def _of_list(self, lister: Collector, account: str) -> Finding:
         """Return why a target is not in the list of an account: the list fails, was not polled yet, or lacks it."""
-        listing = self.store.statuses.get(PollKey.of(lister.name, account, lister.polls, account))
-        if listing is None or listing.since:
-            return _of_unanswered(listing)
+        status = self.store.statuses.get(PollKey.of(lister.name, account, lister.polls, account))
+        if status is None or status.since:
+            return _of_unanswered(status)
         return Finding(Cause.PLATFORM_HAS_NONE, "the list contains no such target for this exporter")
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:

@@ -9,7 +9,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
-from exporter.collectors.collector import Collector, Context, Outcome, PollResult, failed_poll
+from exporter.collectors.collector import Collector, Context, Outcome, PollResult
 from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.exposition.store import GONE, Store
 from exporter.label_values import limit_label_values
@@ -92,7 +92,8 @@ class Poller:
         try:
             polled = await self._fetch(poll)
         except Exception as error:  # noqa: BLE001 - the boundary of a poll
-            polled = failed_poll(poll.target, self._broken(poll, poll.target, error))
+            outcome = Outcome(poll.target, error=self._broken(poll, poll.target, error))
+            polled = PollResult((outcome,))
         finally:
             self.schedule.answered(poll)
             self._begin(poll.target.client_name)

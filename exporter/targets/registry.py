@@ -99,7 +99,7 @@ class Registry:
         """Take in the names and the resources of a list."""
         selection = self._selections.get(list_key)
         if selection is not None and not selection.discover:
-            # The list is read for the names of configured targets alone.
+            # The list is read for the names of configured targets alone; without the others it is not complete.
             fixed = self._fixed[list_key]
             found = ResourceList(tuple(one for one in found.resources if one.id in fixed), complete=False)
         self._apply_names(list_key, found)
@@ -144,9 +144,9 @@ class Registry:
     def _rebuild(self, list_keys: set[ListKey]) -> list[Target]:
         """Select the targets of these accounts and kinds again; return those that are removed."""
         removed: list[Target] = []
-        for list_key in sorted(list_keys):
+        for list_key in sorted(list_keys):  # a set has no order
             before = self._targets.get(list_key, {})
-            after = {one.id: one for one in self._selected(list_key)}
+            after = {one.id: one for one in self._targets_to_poll(list_key)}
             self._targets[list_key] = after
             removed_here = [target for target_id, target in before.items() if target_id not in after]
             has_new_or_changed = any(before.get(one.id) is not one for one in after.values())
@@ -158,8 +158,8 @@ class Registry:
             del self.by_key[target.key]
         return removed
 
-    def _selected(self, list_key: ListKey) -> Iterator[Target]:
-        """Yield the targets of an account and kind; a target that has not changed is the same object as before."""
+    def _targets_to_poll(self, list_key: ListKey) -> Iterator[Target]:
+        """Yield the targets of a list that this process polls; an unchanged target is the same object as before."""
         selection = self._selections.get(list_key)
         if selection is None:
             return
@@ -224,7 +224,7 @@ class Registry:
                 yield from (one for one in self._fixed.get((account, kind), {}).values() if one.id not in own)
 
     def selections(self, *kinds: str) -> list[Selection]:
-        """Return the selections of these kinds of resources, one for each account that has any."""
+        """Return the selections of these kinds of resources, one for each account and kind that has one."""
         return [selection for selection in self._selections.values() if selection.kind in kinds]
 
     def polled(self, account: str, kind: str) -> Mapping[str, Target]:

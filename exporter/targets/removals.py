@@ -25,7 +25,7 @@ class Removal(NamedTuple):
 
 
 def with_removed(known: list[Removal], list_key: ListKey, removed: list[Resource], now: float) -> list[Removal]:
-    """Add the resources that a list has lost now to its known removals; drop those older than `REMOVAL_SECONDS`."""
+    """Return the known removals of a list and those of the resources that it has lost now, as `newest` selects them."""
     added = [Removal(TargetKey.of(*list_key, one.id), one.name, one.parent, now) for one in removed]
     return newest([*known, *added], now - REMOVAL_SECONDS)
 

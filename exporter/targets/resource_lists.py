@@ -47,7 +47,7 @@ class KnownResources:
     was_ever_complete: bool = False
     was_complete_in_this_run: bool = False
     is_saved: bool = True
-    # The known ids that neither the last complete list of this run nor a list after it contained.
+    # The known ids that neither the last complete list of this run nor any list after it contained.
     _absent: frozenset[str] = frozenset()
 
     def __iter__(self) -> Iterator[KnownResource]:
@@ -67,11 +67,11 @@ class KnownResources:
         """
         before = self._stored_parts()
         ended = self.ended_by(found)
-        if self.was_ever_complete and self.source == address:
-            removed = [one for own_id, one in self.resources.items() if own_id in ended]
+        if self.source == address:
+            removed = [one for resource_id, one in self.resources.items() if resource_id in ended]
             self.removals = with_removed(self.removals, self.list_key, removed, now)
         listed = {one.id: self._with_known_name(one) for one in found.resources}
-        remaining = {own_id: one for own_id, one in self.resources.items() if own_id not in ended}
+        remaining = {resource_id: one for resource_id, one in self.resources.items() if resource_id not in ended}
         self.resources = remaining | listed
         self._note_missing(frozenset(remaining.keys() - listed.keys()), address, is_complete=found.complete)
         if self._stored_parts() != before:
@@ -105,10 +105,10 @@ class KnownResources:
             return known
         return one if one.name else replace(one, name=known.name)
 
-    def note(self, own_id: str, facts: Facts) -> None:
+    def note(self, resource_id: str, facts: Facts) -> None:
         """Record the facts of a resource."""
-        if self.facts.get(own_id) != facts:
-            self.facts[own_id] = facts
+        if self.facts.get(resource_id) != facts:
+            self.facts[resource_id] = facts
             self.is_saved = False
 
     def pack(self) -> bytes:
@@ -116,18 +116,18 @@ class KnownResources:
         resources = [(one.id, one.name, one.parent, self.facts.get(one.id)) for one in self.resources.values()]
         removals = [(one.key.id, one.name, one.parent, one.at) for one in self.removals]
         stored = (_VERSION, self.was_ever_complete, self.source, removals, resources)
-        return zlib.compress(json.dumps(stored).encode(), 1)
+        return zlib.compress(json.dumps(stored).encode(), zlib.Z_BEST_SPEED)
 
     def restore(self, packed: bytes, now: float) -> None:
         """Take in what `pack` has returned in an earlier run; damaged data and other versions are ignored."""
         try:
             version, was_ever_complete, source, removed, listed = json.loads(zlib.decompress(packed))
-            resources = {own_id: Resource(own_id, name, parent) for own_id, name, parent, _ in listed}
-            facts = {own_id: noted for own_id, _, _, noted in listed if noted is not None}
+            resources = {resource_id: Resource(resource_id, name, parent) for resource_id, name, parent, _ in listed}
+            facts = {resource_id: noted for resource_id, _, _, noted in listed if noted is not None}
             removals = [
                 # This machine's clock may have been set back since.
-                Removal(TargetKey.of(*self.list_key, own_id), name, parent, min(at, now))
-                for own_id, name, parent, at in removed
+                Removal(TargetKey.of(*self.list_key, resource_id), name, parent, min(at, now))
+                for resource_id, name, parent, at in removed
             ]
         except (ValueError, TypeError, AttributeError, zlib.error):
             return

@@ -122,7 +122,7 @@ class ResourceList:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What a discovery has found so far in an account; it reports each list as soon as it is read.
+    """Lists that a discovery has read in an account; each list is reported as soon as it is read.
 
     Attributes:
         lists: kind → the list that was read.

@@ -44,7 +44,8 @@ _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
 )
-_TAKEN_KINDS = frozenset({*(collector.polls for collector in CATALOGUE), "cdn", *KIND_LABELS})
+# Pull zones are not polled, but their names have the kind `cdn`.
+_TAKEN_KINDS = frozenset({*(collector.polls for collector in CATALOGUE), "cdn"})
 
 
 def _parse_expression(value: object) -> Expression:
@@ -114,7 +115,7 @@ def _parse_id(value: str) -> str:
 
 
 def _parsed_by(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSerializer]:
-    """Return the annotations of a setting that this function parses, and that is written as its text."""
+    """Return the annotations of a setting that `parse` reads, and that is written as the `text` of the result."""
     return PlainValidator(parse), PlainSerializer(lambda value: value.text)
 
 
@@ -190,7 +191,7 @@ class EndpointMetric(Section):
             (is_info and not self.info, "info", "is empty; expected labels and expressions"),
         )
         expression = self.value or self.days or self.month
-        # Without branches, the values of the label are names of fields in the answer.
+        # Without branches, the values of the label are in the answer: keys of an object, or first values of pairs.
         if self.label and expression and expression.branches() is None and (problem := _secret_problem(expression)):
             yield (source,), problem
 
@@ -229,7 +230,7 @@ class Endpoint(Section):
 
     @property
     def own_kind(self) -> str:
-        """The kind of target that the endpoint defines, and the prefix of their labels; empty if it defines none."""
+        """The kind of target that the endpoint defines, and the prefix of its labels; empty if it defines none."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     def conflicts(self) -> Iterator[Conflict]:
@@ -254,7 +255,7 @@ class Endpoint(Section):
         )
 
     def _label_conflicts(self, *, has_own_targets: bool) -> Iterator[Conflict]:
-        """Require a label, or a name in its place, that no kind has; refuse a label without targets of its own."""
+        """Refuse a label (or the name in its place) that is already a kind, and a label without targets of its own."""
         new_kind = self.label or self.name
         taken = f"'{new_kind}' is already a kind of target; expected another label, or kind: {new_kind}"
         unused = "is for targets of each or ids; other targets already have their labels"

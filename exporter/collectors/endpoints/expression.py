@@ -105,6 +105,7 @@ def whole_as_integer(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _first_line(error: Exception) -> str:
+    """Return the first line of a message, which ends with a colon if the library shows the expression below it."""
     line, _, _ = str(error).partition("\n")
     return line[:200].rstrip(":") or "is not an expression"
 

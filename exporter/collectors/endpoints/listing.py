@@ -83,14 +83,14 @@ class EndpointListCollector(Collector):
         for parameter, value in ((listing.page, "{page}"), (listing.size, str(PAGE_SIZE))):
             if parameter:
                 template += ("&" if "?" in template else "?") + f"{quote(parameter, safe='')}={value}"
-        self._page = Operation(
+        self._operation = Operation(
             name=self.name,
             path=template,
             help=f"The list of the targets of the configured endpoint {endpoint.name}.",
             answer=TypeAdapter(Document),
             documented=False,
         )
-        self.operations = (self._page,)
+        self.operations = (self._operation,)
 
     @property
     def section(self) -> str:
@@ -118,10 +118,10 @@ class EndpointListCollector(Collector):
         for page in range(1, MOST_PAGES + 1):
             dates = self._listing.list.parameters(target_id="", now=context.now)
             parameters = {**dates, "page": page} if self._listing.page else dates
-            answer = await context.caller.call(Request(self._page, parameters))
+            answer = await context.caller.call(Request(self._operation, parameters))
             found.date = answer.date or found.date
             count_before = len(found.ids)
-            items, announced = self._read(answer.value)
+            items, announced = self._read_page(answer.value)
             for item in items:
                 found.add(self._resource(item))
             if len(found.resources) > MOST_TARGETS:
@@ -136,8 +136,8 @@ class EndpointListCollector(Collector):
         # There may be more pages.
         found.is_complete = False
 
-    def _read(self, document: Document) -> tuple[list[Any], "_Announced"]:
-        """Return the items of a page, and what the page announces."""
+    def _read_page(self, document: Document) -> tuple[list[Any], _Announced]:
+        """Return the items of a page, and what the page announces; raises WrongShape if they cannot be read."""
         listing = self._listing
         items = _evaluated(listing.items, document.value, "items")
         if items is None:
@@ -159,8 +159,8 @@ class EndpointListCollector(Collector):
         if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
             return None
         name = None if self._listing.name is None else whole_as_integer(_evaluated(self._listing.name, item, "name"))
-        is_text = isinstance(name, str | int | float) and not isinstance(name, bool)
-        return Resource(str(found), str(name) if is_text else "")
+        has_name = isinstance(name, str | int | float) and not isinstance(name, bool)
+        return Resource(str(found), str(name) if has_name else "")
 
 
 def _evaluated(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401

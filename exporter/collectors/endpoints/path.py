@@ -54,7 +54,7 @@ def parse_path(text: str) -> Path:
     """Read a path.
 
     Raises:
-        ValueError: it leads to another address, or has an unknown placeholder.
+        ValueError: it leads to another address, is too long, or has a wrong character or placeholder.
     """
     before_query, _, _ = text.partition("?")
     if "://" in before_query or text.startswith("//"):

@@ -11,7 +11,7 @@ from exporter.collectors.collector import finite
 from exporter.collectors.endpoints.endpoint import EndpointMetric
 from exporter.collectors.endpoints.expression import Expression, ExpressionError, whole_as_integer
 from exporter.collectors.endpoints.path import Path
-from exporter.metric import DayBuckets, Metric, MonthToDate, Source, as_count, declaration
+from exporter.metric import DayBuckets, Metric, MonthToDate, Source, declaration, is_count
 from exporter.platform.api.charts import DATE, Buckets
 from exporter.platform.api.document import Document
 from exporter.platform.wire import Moment, timestamp
@@ -36,7 +36,7 @@ def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
         read_info = partial(_info, declared.info)
         return Metric(declared.name, help_text, lambda answer: read_info(answer.value), labels=declared.labels)
     period = "days" if declared.days else "month"
-    counted_by = (path.canonical(), period, source.canonical(), declared.label or "", repr(float(declared.scale)))
+    counted_by = (path.canonical(), period, source.canonical(), declared.label or "", repr(declared.scale))
     return Metric(
         declared.name,
         help_text,
@@ -73,8 +73,9 @@ def _read(
 
 def _single(found: object, part: Expression | None, document: object, convert: Convert[T]) -> T | None:
     """Return a converted result; None if it is missing. `part` is its expression, if it has one of its own."""
-    is_null = part is not None and part.is_null(document)
-    return None if found is None and not is_null else convert(found)
+    is_null_of_answer = part is not None and part.is_null(document)
+    is_missing = found is None and not is_null_of_answer
+    return None if is_missing else convert(found)
 
 
 def _by_label(
@@ -176,9 +177,10 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
     chart: dict[str, float | None] = {}
     for key, item in entries:
         day = str(key)
-        value = as_count(_count(item, scale))
+        number = _count(item, scale)
+        count = number if number is not None and is_count(number) else None
         known = chart.get(day)
-        chart[day] = value if known is None else known + (value or 0.0)
+        chart[day] = count if known is None else known + (count or 0.0)
     return chart
 
 
