@@ -9,7 +9,7 @@ import click
 from exporter.commands.output.printing import complain
 from exporter.validation.configuration_errors import ConfigurationError
 
-INTERRUPTED = 130
+INTERRUPTED = 130  # as shells report a process that SIGINT ended
 
 # The name of each command, which is also the name of its module, and its help sentence. They are written here so that
 # help and completion do not import the modules.

@@ -21,6 +21,7 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dic
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             path = folder / name
+            # Any bytes can be read: an edited file may not be UTF-8, and differs if it has other line breaks.
             found = path.read_bytes().decode(errors="replace") if path.exists() else None
             if found is None or (found != text and force):
                 path.write_text(text, encoding="utf-8")

@@ -36,11 +36,10 @@ from exporter.wiring.selections import selections_of
 from exporter.wiring.state_storage import stored_rows
 
 DEFAULT_DAYS = 30
+# A name and any value; Prometheus reserves names that start with two underscores.
 _LABEL = re.compile(r"(?!__)([a-zA-Z_][a-zA-Z0-9_]*)=(.*)", re.DOTALL)
 
 DAY = click.DateTime(["%Y-%m-%d"])
-STEP = click.Choice(tuple(STEPS))
-OUTPUT = click.Path(path_type=Path, dir_okay=False)
 _LABEL_HELP = (
     "A label for every series; give those that the live series have. With the shipped scrape configuration: "
     "job=edge-exporter, instance=edge-exporter and pod=edge-exporter. Repeatable."
@@ -51,9 +50,9 @@ _STEP_HELP = "Time between samples: with 1h the file is a quarter as large, with
 @click.command("backfill", cls=SettingsCommand)
 @click.option("--from", "first", metavar="DAY", type=DAY, help="First UTC day (YYYY-MM-DD); the default gives 30 days.")
 @click.option("--to", "last", metavar="DAY", type=DAY, help="Last UTC day, included; yesterday by default.")
-@click.option("--output", type=OUTPUT, required=True, help="The file to write.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
 @click.option("--label", "labels", metavar="NAME=VALUE", multiple=True, help=_LABEL_HELP)
-@click.option("--step", type=STEP, default="15m", show_default=True, help=_STEP_HELP)
+@click.option("--step", type=click.Choice(tuple(STEPS)), default="15m", show_default=True, help=_STEP_HELP)
 @config_option
 def command(
     config: Path | None,
@@ -98,9 +97,9 @@ def command(
 
 def _with_charts(settings: Settings, collectors: Iterable[Collector]) -> list[TargetCollector[Any]]:
     """Return the collectors whose answers contain charts of days."""
-    charted = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
+    endpoints = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
     candidates = [one for one in collectors if isinstance(one, TargetCollector)]
-    return [one for one in candidates if one in BUILT_IN or one.name in charted]
+    return [one for one in candidates if one in BUILT_IN or one.name in endpoints]
 
 
 def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:

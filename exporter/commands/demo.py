@@ -17,11 +17,16 @@ from exporter.settings.model import Settings
 from exporter.validation.types import parse_listen
 
 LEVELS = ("debug", "info", "warning", "error")
-HOST = "127.0.0.1"
 # In a demo, targets are polled this many times as often as by default, so that changes are seen soon.
 SPEED_UP = 60
 SHORTEST_INTERVAL = 5.0
-QUERY = "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROUP BY region"
+QUERY = {
+    "name": "orders_open",
+    "help": "Orders not yet shipped.",
+    "sql": "SELECT region, count(*) AS value FROM orders WHERE shipped IS NULL GROUP BY region",
+    "labels": ["region"],
+    "interval": "10s",
+}
 
 
 @click.command("demo")
@@ -49,7 +54,7 @@ def command(*, listen: str, sandbox_port: int, fast: bool, seed: int, log_level:
 
 
 async def _run(world: World, listen: str, sandbox_port: int, log_level: Level) -> None:
-    sandbox = SandboxServer(create_app(world), host=HOST, port=sandbox_port)
+    sandbox = SandboxServer(create_app(world), host="127.0.0.1", port=sandbox_port)
     with listening("--sandbox-port"):
         sandbox.start()
     settings = demo_settings(world, sandbox.url, listen, log_level)
@@ -103,14 +108,11 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level) -> Sett
         "target_labels": [{"match": "shop", "labels": {"team": "shop"}}],
         **undiscoverable(world),
     }
-    query = {"name": "orders_open", "help": "Orders not yet shipped.", "sql": QUERY, "interval": "10s"}
     token = keys.DATABASE_TOKEN_READ_ONLY
     return Settings.model_validate(
         {
             "accounts": [account],
-            "databases": [
-                {"name": "orders", "url": url, "auth_token": token, "queries": [{**query, "labels": ["region"]}]}
-            ],
+            "databases": [{"name": "orders", "url": url, "auth_token": token, "queries": [QUERY]}],
             "collectors": {
                 collector.section: {"interval": max(SHORTEST_INTERVAL, collector.interval / SPEED_UP)}
                 for collector in CATALOGUE

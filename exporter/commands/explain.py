@@ -17,8 +17,8 @@ from exporter.commands.output.printing import MISUSE, complain, echo
 from exporter.untrusted.terminal import escape
 
 TIMEOUT_SECONDS = 60.0
-_LONGEST_REFUSAL = 2000
-_SHOWN = 5
+_REFUSAL_BYTES = 2000
+_MOST_SHOWN = 5
 
 
 @click.command("explain")
@@ -53,7 +53,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
         with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
             answer = json.load(response)
     except HTTPError as error:
-        complain(error.read(_LONGEST_REFUSAL).decode("utf-8", "replace").strip() or f"{url} answered {error.code}")
+        complain(error.read(_REFUSAL_BYTES).decode("utf-8", "replace").strip() or f"{url} answered {error.code}")
     except (OSError, HTTPException, ValueError) as error:
         # The `reason` of a URLError is the error that caused it.
         reason = getattr(error, "reason", error)
@@ -79,5 +79,5 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _first_of(names: Sequence[str], total: int) -> str:
     """Return the first five names, and how many more of the total there are; `names` may lack some of them."""
-    more = total - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    more = total - _MOST_SHOWN
+    return ", ".join(names[:_MOST_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

@@ -29,6 +29,7 @@ _INSTEAD = {"script_read_by_update": "read: update"}
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 # Families whose name, type or labels may change with any version.
 _EXPERIMENTAL = frozenset({"edge_database_query_interval_seconds", "edge_exporter_script_budget_unmatched"})
+# Collector → a paragraph of the reference about how its families are counted.
 _NOTES = {
     "dns_statistics": (
         "Counters are sums over UTC days. The days after the day of the first poll count completely; of that day and "

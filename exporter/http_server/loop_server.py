@@ -16,7 +16,7 @@ from exporter.http_server.protocol import NOTHING_READY, Ready, TimeLimitedProto
 from exporter.log import logger
 
 BACKLOG = 1024
-KEEPALIVE_SECONDS = 75
+KEEPALIVE_SECONDS = 75  # longer than the usual scrape interval, one minute
 HANDSHAKE_SECONDS = 10.0
 TLS_CLOSING_SECONDS = 2.0
 # After this time the system disconnects a client that does not read its answer.
@@ -203,7 +203,7 @@ class LoopServer(uvicorn.Server):
     def _warn(self, fault: str, **facts: object) -> None:
         """Log a fault, unless it has occurred shortly before."""
         now = asyncio.get_running_loop().time()
-        if now - self._last_time_by_fault.get(fault, -QUIET_SECONDS) >= QUIET_SECONDS:
+        if now - self._last_time_by_fault.get(fault, float("-inf")) >= QUIET_SECONDS:
             logger().warning(fault, **facts)
         self._last_time_by_fault[fault] = now
 

@@ -61,7 +61,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin a request; end the connection if a former request already waits behind one without an answer."""
+        """Begin a request; end the connection if two former requests have no answer yet."""
         if self.pipeline:
             # Otherwise a client could cause thousands of answers that it never takes.
             self.transport.abort()

@@ -23,7 +23,7 @@ from exporter.validation.types import (
     parse_url,
 )
 
-_EXAMPLE = "libsql://abc.lite.example.net"
+_EXAMPLE_URL = "libsql://abc.lite.example.net"
 # As many digits as the largest id has. Python refuses to convert a text of some thousand digits.
 _DIGITS = re.compile(r"[0-9]{1,19}")
 
@@ -180,7 +180,7 @@ class AccountSettings(Section):
 
 def parse_database_url(value: str) -> str:
     """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
-    address = parse_url(value, ("libsql", "https", "http"), _EXAMPLE)
+    address = parse_url(value, ("libsql", "https", "http"), _EXAMPLE_URL)
     scheme, _, rest = address.partition("://")
     return f"https://{rest}" if scheme.lower() == "libsql" else address
 
@@ -190,7 +190,7 @@ class DatabaseSettings(Section):
 
     name: Text = Field(default="default", description="The database's name, which is a label of its metrics.")
     url: Annotated[str, AfterValidator(parse_database_url)] = Field(
-        description=f"The database's address, such as {_EXAMPLE}."
+        description=f"The database's address, such as {_EXAMPLE_URL}."
     )
     auth_token: Secret = Field(default=None, description="The access token; a read-only one suffices.")
     auth_token_file: SecretFile = Field(default=None, description="The file that contains the access token.")

@@ -60,9 +60,10 @@ def flags() -> tuple[Flag, ...]:
     of_account = (
         ((*FIRST_ACCOUNT, key), fields[key], fields[key].default) for key in ("base_url", "api_key_file", "auth")
     )
+    defaults = Settings.model_construct()  # not validated: there is no account
     return tuple(
         _flag(path, field, default)
-        for path, field, default in (*of_account, *leaves(Settings.model_construct()))
+        for path, field, default in (*of_account, *leaves(defaults))
         if get_origin(field.annotation) is not tuple and field.annotation != Secret
     )
 

@@ -18,6 +18,7 @@ Given = dict[KeyPath, tuple[object, Place]]
 # Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)")
 # Key of a value → the key that it replaces in a lower source: a secret replaces the file of the secret, and vice versa.
+# Nothing replaces `state.url_file`, because no flag or variable sets `state.url`.
 _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
 # Path of the key without the places in lists → the message that refuses it, which docs/upgrading.md explains.
 _REMOVED: Mapping[str, str] = {

@@ -67,6 +67,7 @@ class Section(BaseModel):
 
     @classmethod
     def _may_be_null(cls, key: str) -> bool:
+        """Return whether null is a value of a key; also if the key is unknown, so that it is reported as unknown."""
         field = cls.model_fields.get(key)
         return field is None or NoneType in get_args(field.annotation)
 

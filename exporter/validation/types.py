@@ -13,7 +13,7 @@ from exporter.untrusted.patterns import Pattern, PatternError
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 # Each unit at most once, the longest first, and at least one of them.
 _DURATION = re.compile(
-    r"(?=[\d.])(?:(?P<w>\d+)w)?(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?",
+    r"(?=\d)(?:(?P<w>\d+)w)?(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?",
     re.ASCII,
 )
 _YEAR = 365 * 86_400.0
@@ -21,7 +21,7 @@ _LISTEN = re.compile(
     r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%\w+)?)\]|(?P<host>[^\s/:@\[\]]*)):(?P<port>[0-9]{1,5})", re.ASCII
 )
 _HIGHEST_PORT = 65_535
-LARGEST_ID = 2**63 - 1
+LARGEST_ID = 2**63 - 1  # the platform's ids have 64 bits
 # Control characters, and the surrogates by which Python represents bytes of a variable that are not UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
@@ -138,6 +138,7 @@ def parse_path(value: object) -> Path:
 
 def parse_route_prefix(value: str) -> str:
     """Validate a path that starts with a slash, and return it without one at its end, except for `/` itself."""
+    # Clients and proxies shorten `//`, `/.` and `/..` in a path.
     if not _PREFIX.fullmatch(value) or "//" in value or "/." in value:
         raise ValueError("expected a path such as / or /edge")
     return value.rstrip("/") or "/"

@@ -9,7 +9,7 @@ from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
-# An absence names as many of its targets; `number` counts all.
+# An absence names at most this many of its targets; `number` counts all.
 MOST_TARGETS = 20
 _ALL_TARGETS = "*"  # the key of `others` that stands for all targets, if none was given
 
@@ -27,7 +27,7 @@ async def explain(parts: Parts, query: QueryParams) -> Json:
 async def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
     """Return why families have no series for targets, which are given by label or name; empty collections mean all.
 
-    `others` says what is known of each given target without absences. A spare says there why it polls nothing.
+    In the result, `others` says what is known of each given target without absences or, in a spare, why it polls none.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
     if why_spare := parts.process().spare:

@@ -30,7 +30,7 @@ from exporter.web.url_fields import Json
 # Reloads the configuration, and returns its faults; none if it is now in force.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
-# The status page has so many targets at a time.
+# The most targets that the status page shows at a time.
 ROWS = 100
 # Smaller answers are not compressed; the others quickly, because they are sent once.
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)

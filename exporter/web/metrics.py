@@ -97,7 +97,7 @@ def _cut(body: bytes) -> Iterator[bytes]:
 
 
 async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool) -> None:
-    """Send an answer piece by piece, so that a slow client keeps one piece in memory. uvicorn omits them after HEAD."""
+    """Send an answer piece by piece, so that a slow client keeps one piece in memory. uvicorn sends none after HEAD."""
     await send({"type": "http.response.start", "status": 200, "headers": _headers(form, size, gzip=gzip)})
     for number, piece in enumerate(pieces, 1):
         await send({"type": "http.response.body", "body": piece, "more_body": True})

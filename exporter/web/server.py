@@ -26,7 +26,7 @@ class WebServer:
         host: the address to listen on; empty for every address of the machine.
         port: 0 for a free one.
         config_file: the web configuration file; None for plain HTTP without passwords.
-        executors: kind of call → where calls of this kind run, which may block.
+        executors: creates the executor for a kind of calls that may block.
 
     Raises:
         ListenError: the address cannot be used.
@@ -70,7 +70,7 @@ class WebServer:
         access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
         if (settings := self._config.tls_server_config) is not None:
             self._tls = ServerTls(settings, self._files)
-        _report(self._config)
+        _warn_of_ignored_keys(self._config)
         self._access = access
         self._server = LoopServer(
             self._socket,
@@ -97,7 +97,7 @@ class WebServer:
         elif settings is not None or self._tls is not None:
             logger().warning("only a restart switches TLS on or off")
         self._access.replace(config)
-        _report(config)
+        _warn_of_ignored_keys(config)
 
     async def stop(self) -> None:
         """Stop serving; answers under way have one second to end."""
@@ -107,7 +107,7 @@ class WebServer:
             self._socket.close()
 
 
-def _report(config: WebConfig) -> None:
+def _warn_of_ignored_keys(config: WebConfig) -> None:
     """Log the keys of a web configuration that have no effect."""
     tls = config.tls_server_config
     ignored = {

@@ -49,9 +49,9 @@ def status_of(parts: Parts) -> Json:
 
 
 def health(parts: Parts) -> Json:
-    """Return which part has stalled, and what the first readiness waits for; both are empty if none.
+    """Return whether the exporter is healthy and ready, with the reasons if not, and when each task last succeeded.
 
-    Once an answer has said that the process is ready, all later ones do, whichever endpoint gave it.
+    Sets `Process.was_ready` when it is ready: once an endpoint has answered that, all later answers of any endpoint do.
     """
     process = parts.process()
     ailment, waits_for = _ailment(parts, process), _waits_for(parts, process)

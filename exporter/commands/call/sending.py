@@ -32,11 +32,11 @@ Callee = AccountSettings | DatabaseSettings
 
 # The fields of answers that contain secrets (interface document, EdgeScript).
 _SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
-_NOT_AUTHORISED = 4
 _NOT_FOUND = 5
+# Classes of errors → the exit code, as the help of `call` lists them.
 _EXIT_CODES = (
     (errors.TransportError, 3),
-    ((errors.Unauthorized, errors.Forbidden, errors.CredentialError), _NOT_AUTHORISED),
+    ((errors.Unauthorized, errors.Forbidden, errors.CredentialError), 4),
     (errors.NotFound, _NOT_FOUND),
     (errors.RateLimited, 6),
 )
@@ -152,9 +152,11 @@ def _plain_cell(cell: Cell) -> Any:  # noqa: ANN401 - any JSON
 
 def exit_code(error: PlatformError) -> int:
     """Return the exit code for an error; errors of other classes may say by status or key that there is no such id."""
-    code = next((code for kinds, code in _EXIT_CODES if isinstance(error, kinds)), FAULT)
+    for classes, code in _EXIT_CODES:
+        if isinstance(error, classes):
+            return code
     is_absent = error.status == _NOT_FOUND_STATUS or error.error_key.startswith("not_found")
-    return _NOT_FOUND if code == FAULT and is_absent else code
+    return _NOT_FOUND if is_absent else FAULT
 
 
 def _as_text(value: Any, secrets: Sequence[str] = ()) -> str:  # noqa: ANN401 - any JSON

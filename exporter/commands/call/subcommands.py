@@ -90,6 +90,7 @@ def _option(parameter: Parameter) -> click.Option:
         numbers = make_enum("Numbers", {name: number for number, name in parameter.allowed.items()})
         kind = click.Choice(numbers, case_sensitive=False)
     name = parameter.name
+    # The name is repeated because click would make it lower-case.
     return click.Option([f"--{name}", name], type=kind, required=parameter.required, help=text)
 
 

@@ -25,7 +25,7 @@ def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str
     is not a fault. A budget that is too small for the intervals is not one either: the daemon then polls less often,
     and a line below the account's table says by how much.
 
-    Exit codes: 0 all is well; 1 a target or a credential fails (see the table), or the configuration is wrong (see
-    standard error); 2 an unknown flag.
+    Exit codes: 0 all is well; 1 a target, a credential or the state database fails (see standard output), or the
+    configuration is wrong (see standard error); 2 an unknown flag.
     """
     check(config, flags, offline=offline, is_json=form == "json")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -11,7 +12,7 @@ from pathlib import Path
 import click
 
 from exporter.commands.check.first_round import FAILED, AccountResult, Row, first_round
-from exporter.commands.output.printing import FAULT, complain, counted, terminal_width
+from exporter.commands.output.printing import FAULT, complain, counted
 from exporter.commands.output.table import lay_out
 from exporter.commands.validated_settings import read_settings
 from exporter.log import configure
@@ -45,12 +46,12 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
     if is_json:
         text = _as_json(results, faults)
     elif offline:
-        text = _valid(settings)
+        text = _validity(settings)
     else:
         text = _as_text(results, faults)
     # Print in one piece: a reader that takes only the first line (`| head -1`) must not change the exit code.
     click.echo(text)
-    if _number_of_failing(results) or faults:
+    if _fault_count(results, faults):
         sys.exit(FAULT)
 
 
@@ -70,7 +71,8 @@ def _poll_all(settings: Settings) -> Sequence[AccountResult]:
         return asyncio.run(first_round(settings, draw))
 
 
-def _valid(settings: Settings) -> str:
+def _validity(settings: Settings) -> str:
+    """Return the sentence that `--offline` prints for a valid configuration."""
     accounts, databases = counted(len(settings.accounts), "account"), counted(len(settings.databases), "database")
     queries = counted(sum(len(database.queries) for database in settings.databases), "query", "queries")
     return f"The configuration is valid: {accounts}, {databases}, {queries}. Nothing was contacted."
@@ -82,16 +84,16 @@ def _state_faults(settings: Settings) -> list[ConfigurationFault]:
     return [settings.fault(("state", settings.state.address_key), problem)] if problem else []
 
 
-def _number_of_failing(results: Iterable[AccountResult]) -> int:
-    return sum(row.result == FAILED for result in results for row in result.rows)
+def _fault_count(results: Iterable[AccountResult], faults: Sequence[ConfigurationFault]) -> int:
+    """Return the number of failing rows and faults."""
+    return sum(row.result == FAILED for result in results for row in result.rows) + len(faults)
 
 
 def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
     """Return the tables of all accounts, the faults of the state database, and the number of targets and faults."""
     target_count = sum(result.targets for result in results)
-    fault_count = _number_of_failing(results) + len(faults)
     last_lines = [f"fault: {one_line(str(fault))}" for fault in faults]
-    last_lines.append(f"{counted(target_count, 'target')}, {counted(fault_count, 'fault')}.")
+    last_lines.append(f"{counted(target_count, 'target')}, {counted(_fault_count(results, faults), 'fault')}.")
     return "\n\n".join([*map(_table, results), "\n".join(map(escape, last_lines))])
 
 
@@ -102,7 +104,7 @@ def _table(result: AccountResult) -> str:
         cells += _summarised(rows)
     if not cells:
         return f"account {escape(result.name)}\nnothing is polled: no target is configured, and none discovered"
-    width = terminal_width()
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colours = None if width is None else _COLOURS
     table = lay_out(_COLUMNS, cells, width, folded=("TARGET", "DETAIL"), colours=colours)
     return "\n".join([f"account {escape(result.name)}", table, *_requests(result)])
@@ -147,7 +149,7 @@ def _requests(result: AccountResult) -> Iterator[str]:
 
 def _as_json(accounts: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
     """Return `ok`, the faults of the configuration, the accounts, and every result."""
-    fault_count = _number_of_failing(accounts) + len(faults)
+    fault_count = _fault_count(accounts, faults)
     found = {
         "ok": not fault_count,
         "configuration": [{**fault.place._asdict(), "path": fault.path, "message": fault.message} for fault in faults],

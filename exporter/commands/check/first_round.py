@@ -13,7 +13,6 @@ from exporter.daemon.work import Work
 from exporter.explain.causes import Cause
 from exporter.exposition.store import Status
 from exporter.platform import errors
-from exporter.platform.errors import PlatformError
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX
@@ -23,15 +22,9 @@ from exporter.web.targets import all_targets
 OK, HAS_NONE, FAILED = "ok", Cause.PLATFORM_HAS_NONE.words, Cause.FAILING.words
 # How often to look whether all targets have been polled.
 LOOKS_EVERY_SECONDS = 0.2
-# The failures that do not depend on the target: a wrong key or address.
-_OF_THE_ACCOUNT: tuple[type[PlatformError], ...] = (
-    errors.CredentialError,
-    errors.Unauthorized,
-    errors.Forbidden,
-    errors.TransportError,
-    *errors.TransportError.__subclasses__(),
-)
-_REASONS_OF_THE_ACCOUNT = frozenset(kind.reason for kind in _OF_THE_ACCOUNT)
+# The reasons of failures that do not depend on the target: a wrong key or address.
+_OF_THE_KEY = {errors.CredentialError.reason, errors.Unauthorized.reason, errors.Forbidden.reason}
+_OF_THE_ADDRESS = {errors.TransportError.reason, *(kind.reason for kind in errors.TransportError.__subclasses__())}
 
 # Receives how many targets have been polled, and how many there are.
 Progress = Callable[[int, int], None]
@@ -133,7 +126,7 @@ def _row(status: Status) -> Row:
     target = status.target
     if not status.up:
         result = FAILED
-    elif status.message and not status.families:
+    elif status.message and not status.families:  # a message after a success says why there are none
         result = HAS_NONE
     else:
         result = OK
@@ -145,7 +138,7 @@ def _row(status: Status) -> Row:
 def _concerns_the_account(status: Status) -> bool:
     """Return whether a failure does not depend on the target; a missing list of an account shows a wrong base_url."""
     is_missing = status.reason == errors.NotFound.reason and status.target.kind == "account"
-    return is_missing or status.reason in _REASONS_OF_THE_ACCOUNT
+    return is_missing or status.reason in _OF_THE_KEY | _OF_THE_ADDRESS
 
 
 def _account_row(name: str, status: Status) -> Row:

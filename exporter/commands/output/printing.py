@@ -1,6 +1,5 @@
 """Prints messages, with control characters escaped, and ends commands after a fault."""
 
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,11 +19,6 @@ def echo(message: str, *, err: bool = False) -> None:
     The caller escapes the line breaks of untrusted text.
     """
     click.echo(escape(message, keep="\n"), err=err)
-
-
-def terminal_width() -> int | None:
-    """Return the width of the terminal; None if standard output is not one."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

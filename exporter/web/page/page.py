@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
-_LONGEST = 300
+_LONGEST_TEXT = 300
 _AFTER_A_PART = re.compile(r"(?<=[./:_])(?=[^./:_])")
 
 
@@ -45,11 +45,11 @@ def plural(number: int, noun: str) -> str:
 
 def plain(value: str) -> str:
     """Shorten a text from the platform, and escape characters that are not displayed, or change its direction."""
-    return escape(value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…")
+    return escape(value if len(value) <= _LONGEST_TEXT else value[: _LONGEST_TEXT - 1] + "…")
 
 
 def untrusted(value: str) -> Markup:
-    """Isolate a text from the platform: its writing direction does not affect the text around it.
+    """Write a text from the platform as escaped HTML, so that its direction does not affect the text around it.
 
     A line may end after a part of a name or an id, such as `dns_zone/`.
     """
