@@ -89,7 +89,8 @@ def _counts_by_action(counts: BreachCounts | float | None) -> Mapping[str, float
 async def _fetch(context: Context, target: Target) -> Answer[Breaches]:
     answer = await context.caller.call(Request(shield.RATE_LIMIT, {"id": int(target.id)}))
     chart = answer.value.days
-    listed = frozenset(moment.toordinal() for key in chart or () if (moment := bucket_time(key)) is not None)
+    moments = [bucket_time(key) for key in chart or ()]
+    listed = frozenset(moment.toordinal() for moment in moments if moment is not None)
     if chart and not listed:
         # A chart in which no key is a day is treated like a missing one.
         chart = None

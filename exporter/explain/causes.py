@@ -175,11 +175,8 @@ class Explainer:
                 not_polled = None if path is None else self._not_asked_for(path, "leaves it out")
                 yield Target(account, kind, one.key.id, one.name), not_polled
             for target in polled.values():
-                # A target of another kind is in the answer for a target that the collector polls.
-                is_wanted = kind != collector.polls or collector.wants(target)
-                if collector is discovery.COLLECTOR:
-                    is_wanted = discovery.SEARCH in target.watched  # its families count what a search finds
-                not_polled = None if is_wanted else self._not_asked_for(selection.setting, "selects nothing for it")
+                has_families = _has_families(collector, target)
+                not_polled = None if has_families else self._not_asked_for(selection.setting, "selects nothing for it")
                 yield target, not_polled
             if not (not_selected or polled or selection.fixed):
                 yield Target(account, kind, ANY), self._of_no_target(selection)
@@ -215,6 +212,15 @@ class Explainer:
         # The message of a poll that succeeded says why its target has no series.
         why_none = status.message if status.up else ""
         return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, or left out of its answer")
+
+
+def _has_families(collector: Collector, target: Target) -> bool:
+    """Return whether the settings of a polled target select anything that the families of a collector show."""
+    if collector is discovery.COLLECTOR:
+        # Its families count what a search finds.
+        return discovery.SEARCH in target.watched
+    # A target of another kind is in the answer for a target that the collector polls.
+    return target.kind != collector.polls or collector.wants(target)
 
 
 def _of_unanswered(status: Status | None) -> Finding:

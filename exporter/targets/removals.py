@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from exporter.targets.target import ListKey, Resource, TargetKey
+from exporter.targets.target import TargetKey
 
 REMOVAL_SECONDS = 7 * 86400.0
-MOST_REMOVALS = 1000
+MOST_REMOVALS = 1000  # of an account
 
 
 class Removal(NamedTuple):
@@ -22,12 +22,6 @@ class Removal(NamedTuple):
     name: str
     parent: str
     at: float
-
-
-def with_removed(known: list[Removal], list_key: ListKey, removed: list[Resource], now: float) -> list[Removal]:
-    """Return the known removals of a list and those of the resources that it has lost now, as `newest` selects them."""
-    added = [Removal(TargetKey.of(*list_key, one.id), one.name, one.parent, now) for one in removed]
-    return newest([*known, *added], now - REMOVAL_SECONDS)
 
 
 def newest(removals: Iterable[Removal], since: float) -> list[Removal]:

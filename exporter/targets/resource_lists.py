@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from exporter.targets.removals import Removal, with_removed
+from exporter.targets.removals import REMOVAL_SECONDS, Removal, newest
 from exporter.targets.target import ListKey, Resource, ResourceList, TargetKey
 
 # The version of the JSON: [version, was ever complete, source, removals, [[id, name, parent, facts], ...]].
@@ -31,7 +31,7 @@ class KnownResources:
     Attributes:
         resources: id → the resource, in the order in which they were first listed.
         facts: id → the facts of the resource.
-        removals: what left the lists, as `with_removed` returns it.
+        removals: the resources that left the lists, as `newest` selects them.
         source: the address of the platform that has listed all of the resources. What is missing in a list from another
             address does not become a removal.
         was_ever_complete: whether a list was complete, in this run or an earlier one.
@@ -68,8 +68,12 @@ class KnownResources:
         before = self._stored_parts()
         ended = self.ended_by(found)
         if self.source == address:
-            removed = [one for resource_id, one in self.resources.items() if resource_id in ended]
-            self.removals = with_removed(self.removals, self.list_key, removed, now)
+            added = [
+                Removal(TargetKey.of(*self.list_key, one.id), one.name, one.parent, now)
+                for one in self.resources.values()
+                if one.id in ended
+            ]
+            self.removals = newest([*self.removals, *added], now - REMOVAL_SECONDS)
         listed = {one.id: self._with_known_name(one) for one in found.resources}
         remaining = {resource_id: one for resource_id, one in self.resources.items() if resource_id not in ended}
         self.resources = remaining | listed

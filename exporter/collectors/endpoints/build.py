@@ -13,8 +13,6 @@ from exporter.platform.api.document import Document
 from exporter.platform.operation import Answer, Operation, Request
 from exporter.targets.target import Target
 
-_DOCUMENT = TypeAdapter(Document)
-
 
 def make_collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
     """Return the collectors of endpoints: one for each endpoint, and one for each list of targets."""
@@ -28,7 +26,7 @@ def make_collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
             name=endpoint.name,
             path=endpoint.path.template,
             help=f"The configured endpoint {endpoint.name}.",
-            answer=_DOCUMENT,
+            answer=TypeAdapter(Document),
             documented=False,
         )
         collector = TargetCollector(

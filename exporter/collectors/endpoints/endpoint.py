@@ -49,8 +49,6 @@ _TAKEN_KINDS = frozenset({*(collector.polls for collector in CATALOGUE), "cdn"})
 
 
 def _parse_expression(value: object) -> Expression:
-    if isinstance(value, Expression):
-        return value
     if not isinstance(value, str) or not value.strip():
         raise ValueError("expected a JMESPath expression such as Totals.Bandwidth")
     try:
@@ -73,8 +71,6 @@ def _parse_label_expression(value: object) -> Expression:
 
 
 def _parse_path(value: object) -> Path:
-    if isinstance(value, Path):
-        return value
     if not isinstance(value, str) or not value.strip():
         raise ValueError("expected a path such as /pullzone/{id}")
     return parse_path(value.strip())

@@ -67,6 +67,7 @@ def _family_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
                 yield path, f"'{name}' is reserved for the exporter or Prometheus"
             elif stem in owners:
                 yield path, f"'{name}' is a family of {owners[stem]}"
+            # Equal names within an endpoint are refused by `Endpoint.conflicts`.
             elif name_by_stem.get(stem, name) != name:
                 yield path, f"'{name}' has the same exposed name as {name_by_stem[stem]}"
             else:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from exporter.platform.operation import Scalar
 
 LONGEST_PATH = 2000
-MOST_DAYS_AGO = 3660
+MOST_DAYS_AGO = 3660  # ten years
 _PLACEHOLDER = re.compile(r"\{(id|today|days_ago:(\d{1,4}))\}", re.ASCII)
 _NOT_IN_A_PATH = re.compile(r"[\s\\#\x00-\x1f\x7f]")
 _DOTS = frozenset({".", ".."})
@@ -24,7 +24,7 @@ class Path:
         template: the path as an input of `str.format_map`, for the result of `parameters`.
         has_target_id: whether it contains `{id}`.
         has_today: whether it contains `{today}`.
-        days_ago: each number N of its `{days_ago:N}`.
+        days_ago: the numbers N of its `{days_ago:N}`.
     """
 
     text: str
@@ -68,7 +68,7 @@ def parse_path(text: str) -> Path:
     without_placeholders = _PLACEHOLDER.sub("", text)
     if "{" in without_placeholders or "}" in without_placeholders:
         raise ValueError("contains an unknown placeholder; expected {id}, {today} or {days_ago:30}")
-    days = tuple(dict.fromkeys(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2]))
+    days = tuple(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2])
     if any(number > MOST_DAYS_AGO for number in days):
         raise ValueError(f"goes back more than {MOST_DAYS_AGO} days")
     return Path(text, _PLACEHOLDER.sub(_field, text), "{id}" in text, "{today}" in text, days)
