@@ -162,7 +162,7 @@ class ShieldZonesCollector(Collector):
             outcomes.append(_outcome_of(context, target.account, str(zone_id), zone))
         for zone_id, fault in answer.value.unusable.items():
             unusable_zone = context.registry.named(Target(target.account, "shield_zone", str(zone_id)))
-            error = WrongShape(f"the list's item of the zone has another shape than documented: {fault}")
+            error = WrongShape(f"the zone's item in the list has another shape than documented: {fault}")
             outcomes.append(Outcome(unusable_zone, error=error))
         return PollResult(tuple(outcomes), answer.date)
 

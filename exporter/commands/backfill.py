@@ -67,8 +67,8 @@ def command(
     """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes Prometheus blocks from the file. The series have the
-    names of the daemon's counters. Each ends before the day on which the daemon first saw it, according to the state;
-    without a state, it ends with yesterday. The count of a day is spread evenly over the day.
+    names of the daemon's counters. Each series ends before the day on which the daemon's counter began, according
+    to the state; without a state, it ends with yesterday. The count of a day is spread evenly over the day.
 
     Exit codes: 0 all is written; 1 something could not be read or written (see standard error), or there is no history;
     2 nothing is written, because the configuration or an argument is wrong; 130 interrupted, and nothing is written.
@@ -111,7 +111,7 @@ def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
     for text in labels:
         match = _LABEL.fullmatch(text)
         if match is None or match[1] in taken | found.keys():
-            raise click.UsageError(f"--label: found {text!r}, expected NAME=VALUE with a new name")
+            raise click.UsageError(f"--label: found {text!r}, expected NAME=VALUE with a name that is not used yet")
         found[match[1]] = match[2]
     return found
 

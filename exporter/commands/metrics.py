@@ -33,7 +33,7 @@ _EXPERIMENTAL = frozenset({"edge_database_query_interval_seconds", "edge_exporte
 _NOTES = {
     "dns_statistics": (
         "Counters are sums over UTC days. The days after the day of the first poll count completely; of that day and "
-        "earlier ones, only what they rise after that poll counts. If the value of a day falls, the counter does not "
+        "of earlier days, only rises after the first poll count. If the value of a day falls, the counter does not "
         "fall, and `edge_exporter_ledger_corrections_total` counts a correction. A rise of the oldest day of a chart "
         "is not counted if that day may be incomplete: if it is before the day of the first poll, or at least 27 days "
         "older than the newest day."
@@ -47,11 +47,11 @@ _NOTES = {
         "For a day after a reset, a value that is not below the old month's last one counts only if it lasts for 24 h. "
         "A negative value is shown by the gauge and ignored by the counter.\n\n"
         "What can still go wrong:\n\n"
-        "- The rise between the last poll of a month and its end is unknown, and in no counter.\n"
+        "- The rise between the last poll of a month and the end of the month is unknown, and in no counter.\n"
         "- Two successive wrong low answers are treated as a reset, and the month counts again when its value has been "
         "back for 24 h. A lasting correction on a month's first day is also treated as a reset.\n"
         "- After 24 h without a poll over a month's end, a value that rose counts completely, even if the platform "
-        "resets more than 6 h late. Within the month's first 6 h only its rise counts, even if the platform has "
+        "resets more than 6 h late. Within the month's first 6 h only the rise counts, even if the platform has "
         "already reset.\n"
         "- If the value at the very first poll is wrong and too low, the difference counts when it is right again."
     ),

@@ -212,11 +212,11 @@ class Ledger:
             return {}
 
     def _log_restart(self, key: PollKey, family: str, digest: bytes) -> None:
-        """Log that a counter counts something else now; once for all targets of an account."""
+        """Log that the definition of a counter has changed; once for all targets of an account."""
         restart = (key.collector, key.target.account, family, digest)
         if restart not in self._logged_restarts:
             self._logged_restarts.add(restart)
-            event = "counter counts something else now, it starts again at 0"
+            event = "definition of a counter has changed, it starts again at 0"
             self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
 
     def _committed(self, key: PollKey) -> Families:
@@ -328,7 +328,7 @@ class Ledger:
     def _failed(self, error: Exception) -> None:
         """Record why an attempt failed, and when the next one may begin; log only the first of successive failures."""
         if not self.fault:
-            event = "state not saved, counters do not change until it is"
+            event = "state not saved, counters do not change until it is saved"
             self._log.error(event, path=self._storage.location, error=str(error) or repr(error))
         self.fault = str(error) or repr(error)
         self._next_try = self._clocks.monotonic() + self._retry

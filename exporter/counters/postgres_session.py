@@ -133,7 +133,7 @@ def _unfit(session: Session) -> str:
     if encoding != "UTF8":
         return f"its encoding is {encoding}, which cannot store every name; expected UTF8"
     if session.pgconn.host.startswith((b"/", b"@")):
-        return "it is reached over a Unix socket, where the server notices no lost exporter; expected a host, over TCP"
+        return "it uses a Unix socket, where the server does not notice a lost exporter; expected a host, over TCP"
     return ""
 
 

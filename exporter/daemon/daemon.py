@@ -134,7 +134,7 @@ class Daemon:
             if self.work.ledger.is_taken:
                 # The other exporter has counted since, so this one's counts are outdated.
                 taken = self.work.shard.index
-                self._log.error("another exporter has taken the shard, this one waits for one", shard=taken)
+                self._log.error("shard taken by another exporter, waiting for a free one", shard=taken)
                 await self.work.stop()
                 await self._start_spare()
             shard = await self._claim(database)

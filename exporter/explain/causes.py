@@ -176,7 +176,7 @@ class Explainer:
                 yield Target(account, kind, one.key.id, one.name), not_polled
             for target in polled.values():
                 has_families = _has_families(collector, target)
-                not_polled = None if has_families else self._not_asked_for(selection.setting, "selects nothing for it")
+                not_polled = None if has_families else self._not_asked_for(selection.setting, "asks for no such poll")
                 yield target, not_polled
             if not (not_selected or polled or selection.fixed):
                 yield Target(account, kind, ANY), self._of_no_target(selection)
@@ -184,7 +184,7 @@ class Explainer:
     def _of_no_target(self, selection: Selection) -> Finding:
         """Return why an account has no target of a selection's kind."""
         if not selection.discover:
-            return self._not_asked_for(selection.setting, "names none, and none is discovered")
+            return self._not_asked_for(selection.setting, "names no target of the kind, and none is discovered")
         lists = (one for one in self.collectors() if isinstance(one, EndpointListCollector))
         lister = next((one for one in lists if one.kind == selection.kind), discovery.COLLECTOR)
         return self._disabled(lister) or self._of_list(lister, selection.account)
@@ -211,7 +211,7 @@ class Explainer:
             return Finding(Cause.FAILING, f"the counters cannot be saved: {fault}")
         # The message of a poll that succeeded says why its target has no series.
         why_none = status.message if status.up else ""
-        return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, or left out of its answer")
+        return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, or missing in the answer")
 
 
 def _has_families(collector: Collector, target: Target) -> bool:

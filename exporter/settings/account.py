@@ -139,7 +139,7 @@ def _parse_auth(value: object) -> object:
 
 
 class AccountSettings(Section):
-    """One account on the platform."""
+    """An account on the platform: its address, its key, its request budget, and what is polled."""
 
     name: Text = Field(default="main", description="The account's name, which is a label of its metrics.")
     base_url: BaseUrl = Field(description="The platform's address, such as https://api.example.net.")
@@ -186,7 +186,7 @@ def parse_database_url(value: str) -> str:
 
 
 class DatabaseSettings(Section):
-    """One database."""
+    """A database of the platform, and the queries whose results are metrics."""
 
     name: Text = Field(default="default", description="The database's name, which is a label of its metrics.")
     url: Annotated[str, AfterValidator(parse_database_url)] = Field(

@@ -272,7 +272,7 @@ async def test_a_socket_and_a_wrong_address_are_refused_without_the_password(
             await sessions.storage(url=url).claim()
         assert "x" * 9 not in str(refused.value)
     password = sessions.url.partition("edge:")[2].partition("@")[0]
-    with pytest.raises(StorageError, match="over a Unix socket, where the server notices no lost exporter"):
+    with pytest.raises(StorageError, match="uses a Unix socket, where the server does not notice a lost exporter"):
         await sessions.storage(url=local.replace("x" * 9, password)).claim()
 
 

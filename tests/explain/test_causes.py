@@ -129,7 +129,7 @@ SITUATIONS = (
     Situation("kinds that the configuration names none of", whole(ASKED,
         {"container_tags": "image/*", "search": "search/*", "shield_access_lists": "access_list/*",
          "shield_waf_custom_rules": "waf_custom_rule/*", "database": "database/*", "database_queries": "query/*"}),
-        words=("accounts[0].images: names none", "accounts[0].searches: names none", "databases: names none")),
+        words=("accounts[0].images: names no", "accounts[0].searches: names no", "databases: names no")),
     Situation("a disabled discovery", whole(ASKED, {SCRIPTS: "script/*"}),
         {"collectors": {"discovery": {"enabled": False}}}, words=("collectors.discovery.enabled: is false",)),
     Situation("an account without scripts", whole(NONE, {SCRIPTS: "script/*"}),

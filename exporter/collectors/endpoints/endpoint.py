@@ -160,7 +160,7 @@ class EndpointMetric(Section):
         default_factory=dict, description="An info metric: the name of each label and its expression; the value is 1."
     )
     label: LabelName | None = Field(
-        default=None, description="The name of a label, whose values are the keys of the object."
+        default=None, description="A label, whose values are the keys of the object, or the first entries of the pairs."
     )
     scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")
 
@@ -202,7 +202,7 @@ class EndpointMetric(Section):
 
 
 class Endpoint(Section):
-    """One endpoint of the platform and its metrics."""
+    """An endpoint of the platform, which becomes a collector, and its metrics."""
 
     name: Annotated[str, AfterValidator(_parse_name)] = Field(
         description="The collector's name, which is also its key under collectors."
@@ -212,7 +212,7 @@ class Endpoint(Section):
     ids: tuple[Annotated[str, AfterValidator(_parse_id)], ...] = Field(
         default=(), description="The ids of the targets."
     )
-    kind: Text | None = Field(default=None, description="An existing kind of target, such as dns_zone.")
+    kind: Text | None = Field(default=None, description="An existing kind, such as dns_zone: its targets are polled.")
     interval: Interval = Field(default=600.0, description="The interval between two polls of a target.")
     label: LabelName | None = Field(
         default=None, description="Gives the targets the labels <label>_id and <label>; null: the endpoint's name."
@@ -253,7 +253,7 @@ class Endpoint(Section):
     def _label_conflicts(self, *, has_own_targets: bool) -> Iterator[Conflict]:
         """Refuse a label (or the name in its place) that is already a kind, and a label without targets of its own."""
         new_kind = self.label or self.name
-        taken = f"'{new_kind}' is already a kind of target; expected another label, or kind: {new_kind}"
+        taken = f"'{new_kind}' is already a kind of target; expected another label, or the key 'kind: {new_kind}'"
         unused = "is for targets of each or ids; other targets already have their labels"
         yield from broken(
             (self.label is not None and not has_own_targets, "label", unused),

@@ -127,7 +127,7 @@ def _number(found: object, scale: float) -> float | None:
     if isinstance(found, bool | int | float):
         value = finite(found)
         return None if value is None else value * scale
-    hint = "; a number in quotes takes to_number(…)" if isinstance(found, str) else ""
+    hint = "; use to_number(…) for a number in quotes" if isinstance(found, str) else ""
     raise ExpressionError(f"found {_kind(found)}, expected a number{hint}")
 
 
