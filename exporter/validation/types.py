@@ -24,7 +24,7 @@ _HIGHEST_PORT = 65_535
 LARGEST_ID = 2**63 - 1  # the platform's ids have 64 bits
 # Control characters, and the surrogates by which Python represents bytes of a variable that are not UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
+_ROUTE_PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 # Prometheus reserves labels that start with two underscores.
 _LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 # Without an '@', so that no parser takes a part of a user and a password for the host.
@@ -139,7 +139,7 @@ def parse_path(value: object) -> Path:
 def parse_route_prefix(value: str) -> str:
     """Validate a path that starts with a slash, and return it without one at its end, except for `/` itself."""
     # Clients and proxies shorten `//`, `/.` and `/..` in a path.
-    if not _PREFIX.fullmatch(value) or "//" in value or "/." in value:
+    if not _ROUTE_PREFIX.fullmatch(value) or "//" in value or "/." in value:
         raise ValueError("expected a path such as / or /edge")
     return value.rstrip("/") or "/"
 

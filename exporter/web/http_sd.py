@@ -20,7 +20,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         installation answer alike; and the accounts of which nothing is known.
 
     Raises:
-        HTTPException: nothing lists such a kind (404), nothing is known of it yet (503), or a parameter is wrong (400).
+        HTTPException: nothing lists such a kind (404), a parameter is wrong (400), or no resource is known (503).
     """
     registry, gone = parts.registry, parts.store.gone
     if why_spare := parts.process().spare:
@@ -38,8 +38,8 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         reachable = [one for one in selected if _address(one)]
         # After an empty answer, Prometheus drops every target. So the answer may be empty only if all resources are
         # known and none of them can get an address.
-        is_whole = registry.is_known_whole(account, kind) and not any(map(_may_get_an_address, selected))
-        if not (reachable or is_whole):
+        may_be_empty = registry.is_known_whole(account, kind) and not any(map(_may_get_an_address, selected))
+        if not (reachable or may_be_empty):
             unknown.append(account)
         found += [one for one in reachable if not only_own or registry.owns(one.key)]
     if unknown and len(unknown) == len(accounts):

@@ -21,7 +21,7 @@ READING = ("GET", "HEAD")
 PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
 MOST_QUOTED = 100
-# After so many pieces other tasks of the loop run, even if the client is fast.
+# After this many pieces, other tasks of the loop run, even if the client is fast.
 STRETCH_PIECES = 4
 EVERYTHING = Filter()
 # The largest answer that is sent in one piece: if the client reads nothing, all of it stays in memory.

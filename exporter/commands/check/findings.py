@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from exporter.commands.check.first_round import FAILED, AccountResult, Row, first_round
+from exporter.commands.check.first_round import FAILED, OK, AccountResult, Row, first_round
 from exporter.commands.output.printing import FAULT, complain, counted
 from exporter.commands.output.table import lay_out
 from exporter.commands.validated_settings import read_settings
@@ -23,7 +23,7 @@ from exporter.validation.configuration_errors import ConfigurationError, Configu
 from exporter.wiring.state_storage import database_problem
 
 _COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
-_COLOURS = {"ok": "green", "failing": "red"}
+_COLOURS = {OK: "green", FAILED: "red"}
 # If more targets of a collector than this have the same result, the table shows their number and the first of them.
 _MOST_ALIKE = 5
 

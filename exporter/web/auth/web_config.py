@@ -39,7 +39,7 @@ class HttpServerConfig(Section):
     headers: Mapping[str, str] = Field(default_factory=dict)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Check that only known headers are set, each with an allowed value."""
+        """Check that only known headers are set, each with an allowed value; one without a value is not sent."""
         for name, value in self.headers.items():
             allowed = _HEADER_VALUES.get(name)
             if allowed is None:

@@ -12,8 +12,8 @@
   const announcer = document.getElementById("announcer");
   const asOf = document.getElementById("as-of");
   let request = null;
-  let typing = 0;
-  let waiting = 0;
+  let searchTimer = 0;
+  let updateTimer = 0;
   let isPaused = false;
 
   function fetchPage(url, done) {
@@ -28,12 +28,12 @@
       const page = asked.status === 200 ? asked.response : null;
       if (page && page.getElementById("answer")) done(page);
       else showLoss();
-      wait();
+      updateLater();
     };
     asked.onerror = asked.ontimeout = () => {
       request = null;
       showLoss();
-      wait();
+      updateLater();
     };
     asked.send();
   }
@@ -91,17 +91,17 @@
   }
 
   function find({ remember }) {
-    clearTimeout(typing);
+    clearTimeout(searchTimer);
     const asked = new URLSearchParams();
     for (const [name, value] of new FormData(form)) if (value) asked.append(name, value);
     const query = asked.toString();
     go(query ? `./?${query}` : "./", { remember });
   }
 
-  function wait() {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => {
-      if (isPaused || document.hidden || request) wait();
+  function updateLater() {
+    clearTimeout(updateTimer);
+    updateTimer = setTimeout(() => {
+      if (isPaused || document.hidden || request) updateLater();
       else fetchPage(location.pathname + location.search, show);
     }, UPDATE_MILLISECONDS);
   }
@@ -114,8 +114,8 @@
     if (event.target !== search) find({ remember: true });
   });
   search.addEventListener("input", () => {
-    clearTimeout(typing);
-    typing = setTimeout(() => find({ remember: false }), TYPING_MILLISECONDS);
+    clearTimeout(searchTimer);
+    searchTimer = setTimeout(() => find({ remember: false }), TYPING_MILLISECONDS);
   });
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-swap]");
@@ -147,5 +147,5 @@
     pause.setAttribute("aria-pressed", String(isPaused));
   });
   asOf.after(pause);
-  wait();
+  updateLater();
 })();
