@@ -26,8 +26,6 @@ COMMANDS = {
     "assets": "Write the dashboards, alert rules, runbooks or configuration files to a folder.",
 }
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-
 
 def load(name: str) -> click.Command:
     """Import the module of a command, and return the command.
@@ -78,7 +76,7 @@ class LazyGroup(click.Group):
 @click.group(
     "edge-exporter",
     cls=LazyGroup,
-    context_settings=CONTEXT,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     commands=[click.Command(name, help=sentence) for name, sentence in COMMANDS.items()],
 )
 @click.version_option(package_name="edge-exporter", prog_name="edge-exporter")

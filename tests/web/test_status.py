@@ -62,9 +62,8 @@ async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
     async with view_setup() as setup:
         setup.registry.shard = Shard(None, 2)
         setup.unproven, setup.spare = "the state database has not answered yet", "spare: 2 of 2 shards are held"
-        waits_for = [setup.status()["waits_for"]]
+        before = setup.status()
         setup.unproven = ""
         status = setup.status()
-        waits_for.append(status["waits_for"])
-    assert waits_for == ["the state database has not answered yet", ""]
+    assert [before["waits_for"], status["waits_for"]] == ["the state database has not answered yet", ""]
     assert (status["ready"], status["shard"], status["spare"]) == (True, None, "spare: 2 of 2 shards are held")

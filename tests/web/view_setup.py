@@ -115,10 +115,6 @@ class ViewSetup:
 
     def parts(self) -> Parts:
         """Return these parts as the endpoints read them."""
-
-        def own(**parts: object) -> Any:
-            return SimpleNamespace(**parts)
-
         was_ready = asyncio.Event()
 
         def process() -> Process:
@@ -135,12 +131,12 @@ class ViewSetup:
                 dashboard_url=self.dashboard_url,
             )
 
-        ledger = own(
+        ledger: Any = SimpleNamespace(
             is_alive=lambda: self.is_ledger_alive,
             fault=self.ledger_fault,
             why_no_counters=str,
             may_serve=self.may_serve,
-            platform_time=lambda _: own(offset=None),
+            platform_time=lambda _: SimpleNamespace(offset=None),
         )
         schedule = cast(Schedule, self.schedule)
         return replace(self.work.parts, process=process, schedule=schedule, ledger=ledger, version="1.2.3")

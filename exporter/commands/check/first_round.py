@@ -153,6 +153,8 @@ def _account_row(name: str, status: Status) -> Row:
         detail = f"every poll fails: {status.message}; check the path of {setting}"
     elif status.reason in (errors.Unauthorized.reason, errors.Forbidden.reason):
         detail = f"the {credential} is not accepted: {status.message}"
+    elif status.reason == errors.CredentialError.reason:
+        detail = status.message
     else:
         detail = f"the {server} cannot be reached: {status.message}"
     return Row(name, "", target, "", FAILED, 0, detail)

@@ -110,6 +110,14 @@ def test_a_person_gets_a_bar_and_then_a_table_that_fits_the_terminal(platform: P
     assert session.code == 0
 
 
+def test_a_key_that_is_gone_is_named(platform: Platform, configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = configure(ACCOUNT.replace("api_key: {key}", "api_key_file: key"), url=platform.url)
+    key = path.with_name("key")
+    key.write_text(keys.API_KEY)
+    monkeypatch.setattr("exporter.commands.check.findings.configure", lambda *_, **__: key.unlink())
+    assert f"failing  the key cannot be read: {key} does not exist\n" in invoke("check", "--config", path).out
+
+
 def test_ctrl_c_ends_a_check_without_a_word(unused_address: UnusedAddress, configure: Configure) -> None:
     path = configure(ACCOUNT, url=unused_address.url, key="any")
     with process("check", "--config", path) as check:
