@@ -58,7 +58,7 @@ RESOURCES: Metric[SearchListing] = Metric(
 class DiscoveryCollector(Collector):
     """Lists an account's resources, which become the targets of the other collectors.
 
-    The `watched` field of its target selects the lists: `SEARCH`, `SHIELD_ZONES`, `RATE_LIMITS`, `NAMES`.
+    The `watched` field of its target selects the lists; the constants of this module are its entries.
     """
 
     name = "discovery"
@@ -137,7 +137,7 @@ class _Discovery:
         return answer.value
 
     async def list_shield_zones(self, listing: SearchListing | None) -> ResourceList | None:
-        """List the shield zones, with the names of their pull zones in `listing`; None if not selected, or it fails."""
+        """List the shield zones, with the names of their pull zones in `listing`; None if not selected or failed."""
         if SHIELD_ZONES in self.target.watched:
             faults = self.faults
         elif listing is not None and NAMES in self.target.watched and POLLED_SHIELD_ZONES in self.target.watched:

@@ -1,4 +1,4 @@
-"""Results of configured searches (interface document, SearchResponse)."""
+"""Results of configured searches (interface document, SearchResponse); a target's id is the text to search for."""
 
 from exporter.collectors.collector import TargetCollector, identity
 from exporter.metric import Metric
