@@ -64,7 +64,7 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
         full_from = max(self.full_from, *(self.series[labels].next_day for labels in dropped))
         return replace(
             self,
-            # Later ordinals have no date.
+            # `begin_month` converts it to a date; later ordinals have none.
             full_from=min(full_from, date.max.toordinal()),
             series={labels: series for labels, series in self.series.items() if labels not in dropped},
             absent_since={labels: since for labels, since in absent_since.items() if labels not in dropped},
@@ -115,9 +115,10 @@ def count_poll(
     for count in counts:
         sources = {labels: source for labels, source in count.sources if _is_readable(source)}
         if count.sources and not sources:
-            # None of them can be counted: the family is treated as missing from the answer.
+            # None of them can be counted: the family is treated as missing. Without sources, it is in the answer.
             continue
-        name, before = count.info.name, families.get(count.info.name)
+        name = count.info.name
+        before = families.get(name)
         digest = digest_of(address, count.declared) if count.declared else b""
         shapes = frozenset(one.is_whole for one in sources.values() if isinstance(one, DayBuckets) and one.days)
         # The day from which a series that begins now is counted in full; None: its first value is its baseline.
@@ -156,7 +157,7 @@ def _within_limit(family: CountedFamily, sources: Sources, limit: int) -> tuple[
     largest_first = sorted(sources, key=lambda labels: (-_size(sources[labels]), labels))
     # Each label value once, in this order.
     ranked = list(dict.fromkeys((*family.series, *largest_first)))
-    placed = frozenset(ranked[:limit])
+    placed = set(ranked[:limit])
     series = {labels: series for labels, series in family.series.items() if labels in placed}
     placed_sources = {labels: source for labels, source in sources.items() if labels in placed}
     return replace(family, series=series, is_bounded=True), placed_sources
@@ -167,7 +168,7 @@ def _size(source: Source) -> float:
 
 
 def _oldest(sources: Sources) -> int:
-    """Return the oldest day of the answer, in any series, because one may lack days without a count; 0 without days."""
+    """Return the oldest day over all series of an answer, as one may lack days without a count; 0 without any day."""
     days = [min(source.days) for source in sources.values() if isinstance(source, DayBuckets) and source.days]
     return min(days, default=0)
 
@@ -175,7 +176,7 @@ def _oldest(sources: Sources) -> int:
 def _advance(
     family: CountedFamily, sources: Sources, poll: PollTime, full_from: int | None, oldest: int
 ) -> tuple[CountedFamily, int]:
-    """Return a family with its series continued, or begun as `begin_days` does, and the number of corrections."""
+    """Return a family after these sources, and the number of corrections; the other arguments are for `begin_days`."""
     series, corrections = dict(family.series), 0
     for labels, source in sources.items():
         corrected = 0

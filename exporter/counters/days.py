@@ -64,12 +64,13 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
 
     @property
     def next_day(self) -> int:
-        """The ordinal of the day after the newest one that it has counted."""
+        """The ordinal of the day after the newest one that it has counted; long past if it has counted none."""
         return self.first_day + max((self.newest_closed, *self.highs)) + 1
 
     @property
     def value(self) -> float:
         """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
+        # Of a day before the first sight that has no stored baseline, nothing is counted.
         counted = [
             high - self.baselines.get(day, 0) for day, high in self.highs.items() if day >= 0 or day in self.baselines
         ]
@@ -78,7 +79,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     def baseline(self, ordinal: int) -> float | None:
         """Return the baseline of a day; None for a day before the first sight of which no value is stored."""
         day = ordinal - self.first_day
-        return self.baselines.get(day, 0 if day >= 0 else self.highs.get(day))
+        unstored = 0 if day >= 0 else self.highs.get(day)
+        return self.baselines.get(day, unstored)
 
     def count(self, source: DayBuckets, today: int, oldest: int) -> tuple["DaySeries", int]:
         """Count the days of an answer.
@@ -93,7 +95,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         """
         if not source.days:
             return self, 0
-        highs, lasts, baselines, corrections = dict(self.highs), dict(self.lasts), dict(self.baselines), 0
+        highs, lasts, baselines = dict(self.highs), dict(self.lasts), dict(self.baselines)
+        corrections = 0
         for day, value in self._changed(source, today, oldest).items():
             high = highs.get(day)
             if high is not None and value < high:
@@ -115,9 +118,9 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         """Return the days that may be counted and whose value is not their last one."""
         # Without a time from the platform, a chart may contain a day that this machine's clock has not reached.
         newest = max(today, *source.days)
-        # A window may begin in the middle of its oldest day, whose value is then incomplete. As platforms may leave out
-        # days without a count, the oldest day of an answer may be a later one: it is complete if it is too young to be
-        # the oldest day of a window. Before the first sight it is always left out, because nothing of it is counted.
+        # A window may begin in the middle of its oldest day, whose value is then incomplete. If the platform leaves out
+        # days without a count, an answer may begin with a later day: one that is too young to be the oldest of a window
+        # is complete. Before the first sight, the oldest day is always left out, because its value is not counted.
         is_oldest_left_out = oldest < self.first_day or newest - oldest >= SHORTEST_WINDOW_SPAN
         lasts, changed = self.highs | self.lasts, Days()
         for ordinal, value in source.days.items():

@@ -194,8 +194,9 @@ class Ledger:
 
     def _count(self, entry: PollRecord) -> tuple[Counted, StateRow]:
         """Count a poll; return what was counted of its target, and the new row, which the next commit writes."""
+        # The committed row is continued if there is no unsaved one, or only a deletion (None).
         before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
-        poll, limit = PollTime(entry.now, entry.success), entry.max_label_values
+        poll, limit = PollTime(entry.now, wall=entry.success), entry.max_label_values
         counted = count_poll(before, entry.counts, entry.address, poll, self._retention, limit=limit)
         for name in counted.restarted:
             self._log_restart(entry.key, name, counted.families[name].digest)
@@ -242,19 +243,23 @@ class Ledger:
             # After a failure, polls go on without a new attempt for each of them.
             is_due = is_last or not self.fault or self._clocks.monotonic() >= self._next_try
             if is_due and not self.is_taken:
-                # This timer reports a storage that does not answer. A poll cannot: it may wait for the end of the
-                # former attempt first, so its time may be over although both attempts are fast enough.
-                silence = StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s")
-                timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, silence)
-                try:
-                    await self._prepare()
-                    await self._commit()
-                except Exception as error:  # noqa: BLE001 - the boundary of an attempt
-                    self._failed(error)
-                finally:
-                    timer.cancel()
+                await self._attempt()
             attempt_ended.set()
         await self._storage.close()
+
+    async def _attempt(self) -> None:
+        """Open the storage if it is not open, and commit; record a failure, or that the storage does not answer."""
+        # A timer does that, and not the polls: the time of a poll may be over although the storage answers fast enough,
+        # because the poll may have waited for the end of the former attempt first.
+        silence = StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s")
+        timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, silence)
+        try:
+            await self._prepare()
+            await self._commit()
+        except Exception as error:  # noqa: BLE001 - the boundary of an attempt
+            self._failed(error)
+        finally:
+            timer.cancel()
 
     async def _wait_for_work(self) -> None:
         """Wait until a commit is asked for, or a failed one is to be repeated, or the storage's pulse is due."""
@@ -292,7 +297,7 @@ class Ledger:
                 raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
-        """Keep the rows that were read; a row with an account's platform time restores that clock instead."""
+        """Keep the rows that were read. From those with the time of an account's platform, restore its estimate."""
         for key, row in rows.items():
             if key.collector == PLATFORM_TIME:
                 self.platform_time(key.target.account).restore(row.success)
@@ -327,9 +332,10 @@ class Ledger:
 
     def _failed(self, error: Exception) -> None:
         """Record why an attempt failed, and when the next one may begin; log only the first of successive failures."""
-        if not self.fault:
-            event = "state not saved, counters do not change until it is saved"
-            self._log.error(event, path=self._storage.location, error=str(error) or repr(error))
+        is_first = not self.fault
         self.fault = str(error) or repr(error)
+        if is_first:
+            event = "state not saved, counters do not change until it is saved"
+            self._log.error(event, path=self._storage.location, error=self.fault)
         self._next_try = self._clocks.monotonic() + self._retry
         self.is_taken = isinstance(error, ShardTakenError)

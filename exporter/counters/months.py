@@ -52,7 +52,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
     @property
     def next_day(self) -> int:
         """The ordinal of the first day of the month after the one that it has counted."""
-        # As `month_of` begins a year with the number 1, and `divmod` with 0, this is already the next month.
+        # `month_of` begins a year with 1 and `divmod` with 0, so this is the next month. Later years have no dates.
         year, month_from_0 = divmod(self.month, 12)
         return date(min(year, date.max.year), month_from_0 + 1, 1).toordinal()
 
@@ -68,7 +68,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
             The series after the poll, and 1 if a value was corrected: it fell, and this was not a reset; else 0.
         """
         platform_time = poll.now.timestamp()
-        # The shorter of what the platform's clock and this machine's measured, because one may jump.
+        # Seconds since the last poll: the fewer of the platform's clock and this machine's, because one may jump.
         silence = max(0.0, min(platform_time - self.platform_time, poll.wall - self.wall_time))
         guard_seconds = max(0.0, self.guard_seconds - silence)
         series = replace(self, platform_time=platform_time, wall_time=poll.wall, guard_seconds=guard_seconds)
@@ -78,29 +78,31 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
 
 
 def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
-    """Count a value that is below the last one: a reset, a correction, or a fall that the next poll decides."""
-    month, is_deep = month_of(now), value < series.high * RESET_SHARE
+    """Count a value that is below the last one: a reset or a correction, or the next poll decides which of them."""
+    month = month_of(now)
+    is_deep = value < series.high * RESET_SHARE
     if series.has_fallen or (is_deep and month != series.month):
+        # For a day, an answer from before the reset may still come.
         return replace(_reset(series, value, month), former=series.last, guard_seconds=DAY_SECONDS), 0
-    # Some platforms reset late or in another time zone, and the answer may be wrong.
-    if is_deep or silence > DAY_SECONDS or _seconds_of_month(now) < DAY_SECONDS:
+    # It may be a reset that is late or in another time zone, or a wrong answer: the next poll decides.
+    if is_deep or silence > DAY_SECONDS or _seconds_into_month(now) < DAY_SECONDS:
         return replace(series, has_fallen=True, is_held=False), 0
     return replace(series, month=month, last=value, is_held=False), 1
 
 
 def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
-    """Count a value that is not below the last one; a fall before it, which it does not confirm, was a correction."""
-    month, corrections = month_of(now), 1 if series.has_fallen else 0
+    """Count a value that is not below the last accepted one. If the poll before found a fall, that was a correction."""
+    month = month_of(now)
+    corrections = 1 if series.has_fallen else 0
     may_be_former = series.former is not None and value >= series.former
     if may_be_former and series.guard_seconds > 0:
         # The value may come from before the last reset. If it stands for a day, it is accepted.
         guard_seconds = series.guard_seconds if series.is_held else DAY_SECONDS
         return replace(series, has_fallen=False, is_held=True, guard_seconds=guard_seconds), corrections
     former = None if may_be_former else series.former
-    is_late_enough = _seconds_of_month(now) > LATE_RESET_SECONDS
-    if month != series.month and value > series.last and silence > DAY_SECONDS and is_late_enough:
-        # The new month's value is above the old one's by chance: the exporter did not poll at the beginning of the
-        # month.
+    # If the exporter did not poll when the month began, its value may be above the former month's by chance.
+    is_new_month = month != series.month and silence > DAY_SECONDS and _seconds_into_month(now) > LATE_RESET_SECONDS
+    if is_new_month and value > series.last:
         series = _reset(series, value, month)
     high = max(series.high, value)
     series = replace(series, month=month, high=high, last=value, has_fallen=False, former=former, is_held=False)
@@ -133,7 +135,7 @@ def begin_month(source: MonthToDate, poll: PollTime, full_from: int | None) -> M
     return MonthSeries(month, poll.now.timestamp(), baseline, high=value, last=value, wall_time=poll.wall)
 
 
-def _seconds_of_month(moment: datetime) -> float:
+def _seconds_into_month(moment: datetime) -> float:
     """Return the seconds since the beginning of the UTC month of a time."""
     utc = moment.astimezone(UTC)
     return (utc - utc.replace(day=1, hour=0, minute=0, second=0, microsecond=0)).total_seconds()

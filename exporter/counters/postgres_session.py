@@ -18,6 +18,7 @@ from exporter.counters.storage import StorageError
 LEAST_VERSION = 140000
 # The part of a lease during which this process relies on the session: clocks differ, so the rest is not used.
 _RELIABLE = 0.8
+# PostgreSQL's client library allows no shorter one; 0 would mean no limit.
 _SHORTEST_CONNECT_SECONDS = 2
 
 R = TypeVar("R")
@@ -48,7 +49,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         """Connect, and limit the session: the server ends it after `lease` seconds without a statement.
 
         Raises:
-            StorageError: there is no session. The message does not contain the password.
+            StorageError: no session can be made, or the server is not suitable. The message has no password.
         """
         parameters: dict[str, str | int] = {
             "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(lease / 3)),
@@ -93,7 +94,8 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         Raises:
             StorageError: it failed, and the session is closed. The message does not contain the password.
         """
-        sent, self._is_asking = self.clock(), True
+        sent = self.clock()
+        self._is_asking = True
         try:
             cursor = await self.execute(statement, values, binary=True)
             rows = await cursor.fetchall() if cursor.description else []
@@ -113,7 +115,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             raise StorageError(_POOLER)
 
     async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
-        """Wait for an answer, at most `reliable_seconds`: a proxy may keep a connection open without a server."""
+        """Wait for an answer, as psycopg does, but at most `reliable_seconds`: a proxy may outlive its server."""
         try:
             async with asyncio.timeout(self.reliable_seconds):
                 return await wait_async(gen, self.pgconn.socket)
@@ -149,6 +151,7 @@ def _limits(lease: float) -> dict[str, str]:
         "statement_timeout": str(int(lease * 1000 * 2 / 3)),
         "lock_timeout": third_ms,
         "tcp_user_timeout": lease_ms,
+        # After a third of the lease without data, a probe each second: without any answer, they end it after a lease.
         "tcp_keepalives_idle": str(max(1, int(lease / 3))),
         "tcp_keepalives_interval": "1",
         "tcp_keepalives_count": str(max(1, int(lease * 2 / 3))),

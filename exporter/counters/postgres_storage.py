@@ -78,14 +78,14 @@ class PostgresStorage(Storage):
         """
         session = self._certain_session() or await self._connect()
         try:
-            await self.locks.read(session)
+            held = await self.locks.read(session)
         except OtherTotalError as error:
             self.obstacle = str(error)
             return None
         if self._clock() < self._claims_from:
             self.obstacle = "the shards are left to their former holders for now"
             return None
-        held_before = sorted(set(self._wanted).intersection(self.locks.held or ()))
+        held_before = [index for index in self._wanted if index in held]
         for index in self._wanted:
             if index not in held_before and await self.locks.take(session, index):
                 self.index = index
@@ -94,7 +94,7 @@ class PostgresStorage(Storage):
         return None
 
     def _obstacle(self, held_before: Sequence[int]) -> str:
-        """Return why no wanted shard could be locked, of which these were held before the attempt."""
+        """Return why no wanted shard could be locked; `held_before` are those that were held before the attempt."""
         total = self.locks.total
         if len(held_before) < len(self._wanted):
             return "another exporter has locked a free shard just now"
@@ -138,7 +138,7 @@ class PostgresStorage(Storage):
         return rows
 
     async def commit(self, changes: Changes) -> None:
-        """Write and delete rows, in pages; raises StorageError if another session answers, as behind a pooler."""
+        """Write and delete rows, in pages; if a page fails, those before it stay written."""
         session = self._session
         if session is None or not session.has_read:
             raise StorageError("the state database is not open")
@@ -210,10 +210,11 @@ class PostgresStorage(Storage):
         return session
 
     async def _lock_again(self, session: Session, index: int) -> bool:
-        """Lock the shard in a session that does not have the lock yet; return whether the session has it."""
+        """Lock the shard, unless the session already has its lock; return whether the session has it now."""
         try:
             await self.locks.read(session)
         except OtherTotalError:
+            # Those exporters count the targets of the shard.
             return False
         return session.is_holder or await self.locks.take(session, index)
 

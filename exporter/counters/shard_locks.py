@@ -42,15 +42,17 @@ class ShardLocks:
         session.is_holder = bool(is_locked)
         return session.is_holder
 
-    async def read(self, session: Session) -> None:
-        """Read into `held` which shards are locked; raises OtherTotalError if exporters have another number of them."""
+    async def read(self, session: Session) -> set[int]:
+        """Return the locked shards, also in `held`; raises OtherTotalError if exporters have another number of them."""
         ((token, locks),) = await session.ask(_HELD, {"class": self._class})
         session.check_own(is_own=token == session.token)
         self.held = {lock % _TOTAL_FACTOR for lock in locks if lock // _TOTAL_FACTOR == self.total}
-        if others := [total for lock in locks if (total := lock // _TOTAL_FACTOR) != self.total]:
+        others = {lock // _TOTAL_FACTOR for lock in locks} - {self.total}
+        if others:
             # Those exporters count the same targets. If two have locked at the same moment, both stop.
             session.end()
             raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self.total}")
+        return self.held
 
 
 # pg_locks shows the two numbers of an advisory lock as classid and objid, with 2 as objsubid.

@@ -41,7 +41,7 @@ class FileStorage(Storage):
 
     Args:
         path: the state file.
-        clock: unix seconds.
+        clock: returns unix seconds.
         set_aside: called with unix seconds when a damaged file was renamed.
         thread: an executor of one thread, for the calls that block.
     """
@@ -137,7 +137,7 @@ class FileStorage(Storage):
             self._database = None
 
     def _unusable(self, error: Exception) -> StorageError:
-        # The error names the user's id, because the usual cause is a file or a volume of another user.
+        # The usual cause is a file or volume of another user. Unlike its text, `strerror` does not repeat the path.
         reason = getattr(error, "strerror", None) or error
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 
@@ -263,5 +263,5 @@ def rename_aside(path: Path, now: float) -> Path:
 
 
 def _code(error: sqlite3.Error) -> int:
-    """Return the primary code of an error of SQLite, without the extended part."""
+    """Return the primary code of an error, without the extended part; an error without a code is an SQLITE_ERROR."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF

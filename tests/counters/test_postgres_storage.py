@@ -104,9 +104,8 @@ async def test_each_takes_a_free_shard_and_one_too_many_is_a_spare(sessions: Ses
     assert third.obstacle == "2 of 2 shards are held"
     wants_second = sessions.storage(1)
     assert (await wants_second.claim(), wants_second.obstacle) == (None, "shard 1 of 2 is held")
-    with patch.object(third.locks, "read", AsyncMock()):
-        # As if the first exporter locked its shard only after the third has asked which ones are held.
-        third.locks.held = {1}
+    # As if the first exporter locked its shard only after the third has asked which ones are held.
+    with patch.object(third.locks, "read", AsyncMock(return_value={1})):
         assert (await third.claim(), third.obstacle) == (None, "another exporter has locked a free shard just now")
     await second.close()
     await until_claimed(third, 1)
