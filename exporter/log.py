@@ -37,31 +37,31 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     out = sys.stderr if stream is None else stream
     lowest = logging.getLevelNamesMapping()[level.upper()]
     is_console = form == "console" or (form == "auto" and out.isatty())
-    render = _for_people(colours=out.isatty()) if is_console else _FOR_PROGRAMS
-    target = _without_blocking(out, lambda lines: _report_of_lost(lines, (*_SHARED, *render)))
+    last_steps = _for_people(colours=out.isatty()) if is_console else _FOR_PROGRAMS
+    target = _without_blocking(out, lambda lines: _report_of_lost(lines, (*_SHARED, *last_steps)))
     structlog.configure(
-        processors=[*_SHARED, *render],
+        processors=[*_SHARED, *last_steps],
         wrapper_class=structlog.make_filtering_bound_logger(lowest),
         logger_factory=structlog.WriteLoggerFactory(file=target),
         cache_logger_on_first_use=False,
     )
-    _configure_libraries(target, lowest, render)
+    _configure_libraries(target, lowest, last_steps)
 
 
-def _configure_libraries(target: TextIO, lowest: int, render: Processors) -> None:
+def _configure_libraries(target: TextIO, lowest: int, last_steps: Processors) -> None:
     """Write the warnings of libraries to the same stream in the same form."""
     handler = logging.StreamHandler(target)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=_SHARED,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last_steps],
         )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     # Debug lines of libraries are not about targets, and some of them contain headers.
     root.setLevel(max(lowest, logging.WARNING))
-    # psycopg warns of each lost connection; the exporter itself logs the failed write or renewal.
+    # psycopg warns of each lost connection; the exporter itself logs that the state is not saved.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     # APScheduler warns of each skipped or late run; `edge_exporter_collector_missed_runs_total` counts these.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)

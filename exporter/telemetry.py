@@ -16,7 +16,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-from exporter.metric import FamilyInfo, Kind
+from exporter.metric import BASE_UNITS, FamilyInfo, Kind
 
 _Own = TypeVar("_Own", Counter, Gauge, Histogram)
 _Labels = TypeVar("_Labels", bound=tuple[str, ...])
@@ -31,7 +31,7 @@ def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, text: s
     """Create a family and register it; `family` is written `name{labels}`, `options` are arguments of its class."""
     name, _, labels = family.rstrip("}").partition("{")
     unit = name.removesuffix("_total").rpartition("_")[2]
-    options["unit"] = unit if unit in ("seconds", "dollars") else ""
+    options["unit"] = unit if unit in BASE_UNITS else ""
     return kind(name, text, labels.split(", ") if labels else (), registry=registry, **options)
 
 
@@ -40,7 +40,6 @@ class Telemetry:
 
     Args:
         registry: where they are registered; no global registry is used.
-        version: the exporter's version.
 
     Attributes:
         set_aside_at: when a damaged state file was last renamed in this run, in unix seconds; None if never.

@@ -44,12 +44,7 @@ class AccountObserver(Observer):
         self.authenticated_at: float | None = None
 
     def is_up(self, interval: float, timeout: float) -> bool:
-        """Return whether the last authenticated answer is as recent as the polls of the account require.
-
-        Args:
-            interval: seconds between two polls.
-            timeout: seconds that an answer may take.
-        """
+        """Return whether the last authenticated answer is at most `UP_INTERVALS` intervals and a timeout old."""
         last = self.authenticated_at
         return last is not None and self._clock() - last <= interval * UP_INTERVALS + timeout
 
@@ -81,7 +76,6 @@ class Accounts:
     """Creates the clients of accounts and databases, and observes their calls.
 
     Attributes:
-        telemetry: where calls are counted.
         ledger: keeps the times of the platforms.
         machine: the clocks, randomness, executors and connections of the clients.
         entries: the accounts and databases that are polled, by their targets' `client_name`.

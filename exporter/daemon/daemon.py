@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     # Needs the PostgreSQL driver, which is an optional extra.
     from exporter.counters.postgres_storage import PostgresStorage
 
+# The help of `run` promises an end within five seconds.
 STOP_SECONDS = 4.5
 # A file system that hangs must not keep this process from taking a shard, which waits for the end of a reload.
 LOAD_SECONDS = 30.0
@@ -51,7 +52,6 @@ class Daemon:
         settings: the configuration that is in force.
         load: reads the settings again, for a reload.
         machine: the clocks, randomness, executors, connections, storage and server that it uses.
-        server: serves the endpoints.
         database: the storage in a state database; None if the state is elsewhere.
         work: the parts that poll, count and render.
     """
@@ -245,7 +245,7 @@ class Daemon:
 
         Raises:
             ConfigurationError: the settings are refused; nothing has changed.
-            TimeoutError: they were not read in time; nothing has changed.
+            TimeoutError: they were not read in time, and are not applied.
         """
         async with asyncio.timeout(LOAD_SECONDS):
             loaded = await blocking(self._configuration, self.load)

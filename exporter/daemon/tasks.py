@@ -79,7 +79,7 @@ class Tasks:
             state.ended_at = self._clocks.monotonic()
 
     async def cancel(self) -> None:
-        """End all tasks."""
+        """Cancel all tasks, and wait until they have ended."""
         ending = list(self._running)
         for task in ending:
             task.cancel()

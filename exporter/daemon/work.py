@@ -48,15 +48,10 @@ class Work:
 
     Args:
         settings: the first settings.
-        machine: what the parts use of their machine.
         process: returns the state of the process, for the endpoints.
 
     Attributes:
-        storage: stores the counters.
         tasks: the rounds, and what else runs until the work ends.
-        ledger: counts the polls.
-        registry: the targets.
-        schedule: decides when each target is polled.
         store: the results of polls.
         parts: what the endpoints read.
     """
@@ -71,10 +66,12 @@ class Work:
         *,
         process: Callable[[], Process],
     ) -> None:
-        clocks, retention = machine.clocks, settings.state.retention
+        clocks = machine.clocks
+        retention = settings.state.retention
         self._settings, self._telemetry, self._clocks = settings, telemetry, clocks
         self.shard, self.storage = shard, storage
         self.tasks = Tasks(telemetry.task_failures, clocks)
+        # A failed write is repeated before the storage's next pulse is due.
         retry = min(RETRY_SECONDS, storage.pulse / 2)
         self.ledger = Ledger(storage, clocks=clocks, retry=retry, retention=retention)
         telemetry.ledger_up.set_function(lambda: not self.ledger.fault)
@@ -86,8 +83,7 @@ class Work:
         self.accounts = Accounts(telemetry, self.ledger, machine)
         self._labels_and_thresholds = LabelsAndThresholds(self.registry, self.store, telemetry)
         exposition = Exposition(telemetry.registry)
-        thread = machine.executors("renderer")
-        self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, thread)
+        self.renderer = Renderer(exposition, self.store, telemetry, clocks.monotonic, machine.executors("renderer"))
         self._explainer = Explainer(
             settings=lambda: self._settings,
             collectors=lambda: collectors_of(self._settings),
@@ -167,7 +163,8 @@ class Work:
         families = [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
         await blocking(self.renderer.thread, self.renderer.exposition.declare, families, settings.series.serves)
         # From here on nothing is awaited until all is changed: a scrape shows either the old or the new state.
-        self._settings, former = settings, schedule.accounts
+        self._settings = settings
+        former = schedule.accounts
         moved = _moved(former, accounts)
         for name in former_plans.keys() - plans.keys():
             self._telemetry.forget("collector", name)
@@ -199,7 +196,7 @@ class Work:
     def show(self) -> None:
         """Update the metrics of accounts, and those of targets that do not come from their polls."""
         telemetry, ups = self._telemetry, self.accounts.up()
-        # Another shard reports an account that belongs to it.
+        # Each account is reported by the shard that owns it.
         own = {(name,): up for name, up in ups.items() if self.registry.owns(TargetKey.of(name, "account", name))}
         telemetry.show(telemetry.up, own)
         telemetry.show(telemetry.clock_offset, self.accounts.clock_offsets())

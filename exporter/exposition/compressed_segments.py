@@ -45,7 +45,7 @@ class Part:
         return cls(packed, isal_zlib.crc32(plain), len(plain))
 
     def plain(self) -> bytes:
-        """Return the plain bytes: 8 MB take 3 ms, and to keep them would take a seventh of the daemon's memory."""
+        """Decompress the bytes: that takes 3 ms for 8 MB, and keeping them would take a seventh of the memory."""
         # Without a byte of room at its end, the buffer would grow once more, which takes as long as all the rest.
         return isal_zlib.decompress(self.packed + _FINAL_BLOCK, _RAW_DEFLATE, self.size + 1)
 
@@ -137,8 +137,9 @@ class Segment:
 
 
 def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
-    """Return the segments for the chunks of targets: one or, if there is too much for one, several."""
+    """Return the segments for the chunks of targets: one, several if there is too much for one, or none without any."""
     size = sum(map(len, chunks))
+    # The step of a range is at least 1, also if there is no target.
     per_segment = max(1, len(keys))
     if size > SEGMENT_BYTES:
         # Each is about half full, so that it may grow; a single target may be larger than a segment.
@@ -148,11 +149,12 @@ def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
-    """Return the segments of a family with changes in the order of their targets, as `Segment.changed` takes them."""
+    """Return the segments of a family after changes: target → its new chunk, in the order of the targets."""
     keys, ordered = list(changes), list(changes.items())
     # Each segment takes the remaining changes that come before the first target of the next one.
     bounds = (0, *(bisect_left(keys, segment.keys[0]) for segment in segments[1:]), len(keys))
     changed = list[Segment]()
+    # A family without segments takes its first changes into an empty one.
     for segment, (begin, end) in zip(segments or [Segment.of([], [])], pairwise(bounds), strict=True):
         changed += segment.changed(ordered[begin:end]) if begin < end else [segment]
     return changed

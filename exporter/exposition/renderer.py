@@ -29,8 +29,6 @@ class Renderer:
     Attributes:
         exposition: used on the renderer's thread only.
         store: where changes are taken from, on the event loop.
-        telemetry: where the renderer's own metrics are kept.
-        monotonic: a clock in seconds.
         thread: an executor of one thread.
         current: the generation that scrapes receive.
     """

@@ -85,7 +85,7 @@ def own_families(registry: Collector, admits: Callable[[str], bool], names: Coll
     Args:
         registry: holds them; it must not contain `_created` samples, which the two formats write differently.
         admits: returns whether a family with this exposed name is served.
-        names: selects families by either name, or that of any of their samples; none selects everything.
+        names: selects families by their name with or without `_total`, or that of a sample; if empty, all of them.
     """
     families = []
     for metric in registry.collect():

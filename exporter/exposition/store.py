@@ -15,6 +15,7 @@ from exporter.exposition.sample_lines import render
 from exporter.label_values import label_value
 from exporter.log import logger
 from exporter.metric import Family, FamilyInfo, Kind, Sample
+from exporter.platform.errors import PlatformError
 from exporter.targets.target import PollKey, Target, TargetKey
 
 _HEALTH_LABELS = ("account", "collector", "target", "name")
@@ -159,15 +160,15 @@ class Store:
         status.left_out = left_out or _NONE_LEFT_OUT
         self._serve(status, outcome.families)
 
-    def fail(self, collector: str, outcome: Outcome, *, duration: float) -> None:
-        """Record a poll that failed and took `duration` seconds.
+    def fail(self, collector: str, outcome: Outcome, error: PlatformError, *, duration: float) -> None:
+        """Record a poll that failed with an error and took `duration` seconds.
 
         The families of its target stay until they expire, unless the outcome has new ones.
         """
-        status, error = self._ensure_status(collector, outcome.target), outcome.error
+        status = self._ensure_status(collector, outcome.target)
         if not status.since:
             status.since, status.expires = self.wall(), self._deadline(status)
-        status.up, status.reason, status.message = False, "" if error is None else error.reason, str(error)
+        status.up, status.reason, status.message = False, error.reason, str(error)
         status.polled, status.duration = self.wall(), duration
         if outcome.families:
             self._serve(status, outcome.families)

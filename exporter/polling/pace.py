@@ -57,15 +57,14 @@ class Pace:
     stretch: float = 1.0
 
     def note(self, collector: str, calls: int) -> None:
-        """Record the number of calls of a poll that succeeded."""
-        if not calls:
-            return
-        known = self.calls_per_poll.get(collector, float(calls))
-        self.calls_per_poll[collector] = known + CALLS_SMOOTHING * (calls - known)
+        """Record the number of calls of a poll that succeeded, unless it had none."""
+        if calls:
+            known = self.calls_per_poll.get(collector, float(calls))
+            self.calls_per_poll[collector] = known + CALLS_SMOOTHING * (calls - known)
 
     def cost(self, collector: str) -> float:
-        """Return the recent number of calls in a poll of a collector, at least 1."""
-        return max(1.0, self.calls_per_poll.get(collector, 1.0))
+        """Return the recent number of calls in a poll of a collector; 1 while that is unknown."""
+        return self.calls_per_poll.get(collector, 1.0)
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:
         """Record how many polls a second a collector needs for all of its targets in this account."""

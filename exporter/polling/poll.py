@@ -28,12 +28,10 @@ class Poller:
     """Polls targets, from the calls to the publication of the families.
 
     Attributes:
-        schedule: decides what is polled next.
         registry: the targets; results for removed ones are dropped.
         store: receives the families and the status of each target.
         ledger: counts polls, and returns the counters to publish.
         telemetry: receives the durations of polls, and the corrections of counters.
-        failures: logs the beginnings and ends of failures.
         max_label_values: the most label values of a metric for each target.
     """
 
@@ -69,7 +67,7 @@ class Poller:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Begin the polls that are due."""
+        """Begin the polls that are due. A coroutine, because APScheduler runs other functions on threads."""
         self.schedule.refresh()
         for account in self.schedule.accounts:
             self._begin(account)
@@ -187,7 +185,7 @@ class Poller:
             # A target that is down without a reason has not failed before: only its values have expired.
             if status is None or status.up or not status.reason:
                 self.failures.fails(facts, error.reason, str(error))
-            self.store.fail(name, outcome, duration=seconds)
+            self.store.fail(name, outcome, error, duration=seconds)
             if isinstance(error, NotFound):
                 self._clear(collector, target)
         elif target.key in self.store.gone:

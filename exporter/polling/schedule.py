@@ -34,7 +34,8 @@ TICK_SECONDS = 1.0
 # The most polls that are answered and have not ended, because they wait for the ledger. If it is slower than the
 # platforms, no further polls begin, so that the polls take a limited amount of memory.
 MOST_RECORDING = 150
-# The seconds before the first repeat of a failed poll; each further repeat waits twice as long as the one before.
+# The seconds before the first repeat of a failed poll; each further repeat waits twice as long as the one before. The
+# doublings are limited because a number that doubles for ever would overflow.
 FIRST_WAIT = 60.0
 FIRST_WAIT_OF_LISTS = 10.0
 MOST_DOUBLINGS = 20
@@ -283,9 +284,9 @@ class Schedule:
             return
         self._version = self._registry.version
         self._discoveries = {account: [] for account in self.accounts}
-        for polled in self.accounts.values():
-            # Also those of collectors that are off now.
-            polled.pace.poll_rates.clear()
+        for each in self.accounts.values():
+            # Also the rates of collectors that are off now.
+            each.pace.poll_rates.clear()
         # Account → the new targets of each collector.
         new: dict[str, list[list[tuple[str, Target]]]] = {account: [] for account in self.accounts}
         for name, plan in self.plans.items():

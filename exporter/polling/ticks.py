@@ -10,11 +10,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MonotonicTime(tzinfo):
-    """A time zone in which `datetime.now` shows a monotonic clock; APScheduler reads the time in its own time zone.
-
-    Args:
-        monotonic: a clock in seconds that never goes back.
-    """
+    """A time zone in which `datetime.now` shows a monotonic clock; APScheduler reads the time in its own time zone."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -40,9 +36,6 @@ class Every(BaseTrigger):  # type: ignore[misc] # APScheduler has no types
     """Fires at an interval. If some intervals were missed, it fires once for all of them.
 
     APScheduler's own trigger computes each missed time, which after a jump of years takes too long.
-
-    Args:
-        seconds: the interval.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -32,7 +32,7 @@ class StoreSetup:
 
     def _fail(self, families: tuple[Family, ...] = ()) -> None:
         self.lifetime, kept = self.lifetime or 900.0, self.lifetime
-        self.store.fail("dns_statistics", Outcome(ZONE, families, error=Deadline("in words")), duration=0.1)
+        self.store.fail("dns_statistics", Outcome(ZONE, families), Deadline("in words"), duration=0.1)
         self.lifetime = kept
 
     def _expire(self) -> None:

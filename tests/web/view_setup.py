@@ -166,7 +166,7 @@ class ViewSetup:
     def fail(self, target: Target, collector: str = STATISTICS, reason: str = "server_error", **more: str) -> None:
         """Record a failed poll."""
         message = more.get("message", "it broke")
-        self.store.fail(collector, Outcome(target, error=failure(reason, message)), duration=0.2)
+        self.store.fail(collector, Outcome(target), failure(reason, message), duration=0.2)
 
     def turn(self, seconds: float) -> None:
         """Advance the clocks."""
