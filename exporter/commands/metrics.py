@@ -67,7 +67,7 @@ Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 
 
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
-    """Return the families by collector, each family once, and then the exporter's own."""
+    """Yield a section for each collector, with the families that no section before has, and then the exporter's own."""
     own = tuple(Telemetry(CollectorRegistry(), __version__).families())
     listed: set[str] = set()
     for collector in collectors:

@@ -31,7 +31,7 @@ class Connections:
         self._open: dict[object, tuple[Callable[[], bool], Callable[[], object]]] = {}
 
     def allow(self, files: int) -> None:
-        """Limit the connections to so many files, within the bounds of any server."""
+        """Set the limit to the number of files that connections may use, within the bounds of any server."""
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:

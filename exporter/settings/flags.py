@@ -55,7 +55,7 @@ class Flag:
 
 
 def flags() -> tuple[Flag, ...]:
-    """Return the flags in the order of the model. Lists have none, and secrets neither: other users can read flags."""
+    """Return the flags in the order of the model; lists have none, and secrets neither: other users can see flags."""
     fields = AccountSettings.model_fields
     of_account = (
         ((*FIRST_ACCOUNT, key), fields[key], fields[key].default) for key in ("base_url", "api_key_file", "auth")

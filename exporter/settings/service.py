@@ -60,7 +60,7 @@ def _with_interval(settings: CollectorSettings, own: float) -> CollectorSettings
 SECTIONS: Mapping[str, float] = {
     collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
-_FIELDS: Mapping[str, Any] = {
+_FIELD_DEFINITIONS: Mapping[str, Any] = {
     name: (
         Annotated[CollectorSettings, AfterValidator(partial(_with_interval, own=own))],
         CollectorSettings(interval=own),
@@ -69,7 +69,7 @@ _FIELDS: Mapping[str, Any] = {
 }
 
 
-class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELDS)):  # type: ignore[misc] # made from the catalogue
+class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELD_DEFINITIONS)):  # type: ignore[misc] # made from the catalogue
     """The settings of collectors by their names, and of configured endpoints by theirs."""
 
     model_config = ConfigDict(extra="allow")

@@ -67,7 +67,7 @@ class _Endpoints:
         self._static = {name: (folder / name).read_bytes() for name in _STATIC}
 
     async def healthy(self, _request: Request) -> Response:
-        """`/-/healthy`: 200 while the event loop, the scheduler, the ledger and the renderer run, else 503."""
+        """`/-/healthy`: 200 while the scheduler, the ledger, the renderer and all repeated tasks work, else 503."""
         parts = self._parts()
         found, now = health(parts), parts.clocks.wall()
         lines = [found["ailment"] or "healthy"]

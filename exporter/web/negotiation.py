@@ -6,7 +6,7 @@ from functools import lru_cache
 from exporter.exposition.exposition import Format
 
 _OPENMETRICS = "application/openmetrics-text"
-# The media ranges that match the text format, the most specific first: the first one that is present decides.
+# What matches the text format, and what matches gzip, the most specific first: the first that is present decides.
 _TEXT = ("text/plain", "text/*", "*/*")
 _GZIP = ("gzip", "x-gzip", "*")
 

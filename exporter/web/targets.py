@@ -24,7 +24,7 @@ def count_states(statuses: Iterable[Status]) -> dict[str, int]:
 
 
 def all_targets(parts: Parts) -> Iterator[Status]:
-    """Yield every target, once for each collector; one that was not polled yet has a status without a poll."""
+    """Yield each target's status, once for each collector; before the first poll, it has only an earlier success."""
     store = parts.store
     yield from store.statuses.values()
     for name, plan in parts.schedule.plans.items():

@@ -34,7 +34,7 @@ def complain(message: str, code: int = FAULT) -> NoReturn:
 
 @contextmanager
 def complaining(*errors: type[Exception], code: int = FAULT) -> Iterator[None]:
-    """End the command with the message of an error of these kinds."""
+    """If the block raises one of these errors, end the command with its message and an exit code."""
     try:
         yield
     except errors as error:

@@ -16,7 +16,7 @@ from exporter.validation.configuration_errors import ConfigurationError
 
 @contextmanager
 def listening(flag: str) -> Iterator[None]:
-    """Add to the message of a ListenError in the block the name of the flag that sets the address."""
+    """Name the flag that sets the address in the message of a ListenError that the block raises."""
     try:
         yield
     except ListenError as error:
