@@ -192,4 +192,5 @@ def _panel(declared: Panel, x: int, y: int) -> JSON:
 
 def _identity(title: str) -> int:
     """Return a panel's id, made from its title, so that links to it still work when other panels change."""
+    # Grafana gives another id to a panel with the id 0.
     return zlib.crc32(title.encode()) % 1_000_000 + 1

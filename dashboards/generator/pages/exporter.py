@@ -166,7 +166,7 @@ _CALLS = row(
         "The exporter sends rendered bytes: if a scrape takes long, check the network and the CPU limit.",
         TimeSeries(unit="s", steps=warn_then_red(2, 8)),
         Query(_of_exporters(series("scrape_duration_seconds", INSTANCE)), "{{instance}}: scrape"),
-        Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}: build"),
+        Query(series("edge_exporter_render_duration_seconds", INSTANCE), "{{instance}}: rendering"),
     ),
 )
 

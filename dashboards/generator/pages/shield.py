@@ -83,6 +83,7 @@ def _setting(expr: str, setting: str, label: str, value: str) -> str:
     return f'sum by (setting, value) (label_replace({named}, "value", "$1", "{value}", "(.+)")) > 0'
 
 
+# `_setting` needs a label with the value of the setting. These metrics have none, so they get the label `on`.
 _FEATURES = f"label_replace({ZONES.gauge('edge_shield_zone_feature_enabled')}, 'on', 'on', '', '')"
 _THOROUGH = f"label_replace({ZONES.gauge('edge_shield_bot_detection_complex_fingerprint_enabled')}, 'on', 'on', '', '')"
 

@@ -54,7 +54,7 @@ STATES = (
     Word("5", "follows", Colour.QUIET),
 )
 
-# Without a firing alert, the number is 0 only if the rules are evaluated; otherwise there is none.
+# Without a firing alert, the result is 0 only if the rules are evaluated; otherwise there is no result.
 FIRING = Query(f"count({_alerts(_FIRING)} unless ({_FOLLOWING})) or 0 * group({RULES})", "alerts")
 ALERTS = Query(about(_RANKED), quiet=_AN_ALERT)
 SINCE = Query(about(f"time() - {_alerts(family='ALERTS_FOR_STATE')}"), quiet=_AN_ALERT)

@@ -64,6 +64,7 @@ class Finding:
         shown = top(f"({self.expr})", ROWS)
         if self.figure:
             by = ", ".join(self.labels)
+            # `count_values` writes the value into a label.
             shown = f'count_values by ({by}) ("figure", round({self.scale} * {shown}))'
             shown = f'label_replace({shown}, "figure", "{self.figure}", "figure", "(.+)")'
         else:
@@ -144,7 +145,7 @@ def _unusual(comparison: str, contrary: str, factor: float) -> str:
 
     Args:
         comparison: `<` or `>`.
-        contrary: the other one: a zone is left out if its traffic of a week ago shows the contrary.
+        contrary: the opposite. A zone is left out if its traffic compared with a week ago is on that side of it.
         factor: the factor.
     """
     last_week = f"{_over('20m')} / ({_SPAN} * {series(_RECORDED, ACCOUNT, at=' offset 1w')})"

@@ -97,6 +97,7 @@ def about(expr: str, labels: AbstractSet[str] = _EVERY) -> str:
         expr = _replaced(expr, "page", page, "area", area)
     expr = _replaced(expr, "page", links.ZONE, "zone_id", ".+")
     for choice, label in _CHOICES:
+        # All, unless the row has the label.
         expr = _replaced(expr, choice, _ALL, label, ".*")
         expr = _replaced(expr, choice, "$1", label)
     return expr

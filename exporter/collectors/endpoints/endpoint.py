@@ -198,7 +198,7 @@ class EndpointMetric(Section):
         if source in users and not has_suffix:
             yield ("name",), f"{shown} uses {source}, so the name must end with {suffix}"
         if has_suffix and source not in users:
-            yield ("name",), f"{shown} ends with {suffix}, which is for {' and '.join(users)}"
+            yield ("name",), f"{shown} ends with {suffix}, which is for metrics with {' or '.join(users)}"
 
 
 class Endpoint(Section):
