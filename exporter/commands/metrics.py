@@ -128,11 +128,11 @@ def _how_polled(collector: Collector) -> str:
     for operation in collector.operations:
         request = f"`{_request(operation)}`"
         if setting := _INSTEAD.get(operation.name):
-            requests[-1] += f" (with `{setting}`: {request} instead)"
+            requests[-1] += f" or, with `{setting}`, {request}"
         else:
             requests.append(request)
     interval = f"{format_duration(collector.interval)} by default (`collectors.{collector.section}.interval`)"
-    return f"Polled every {interval} with {', '.join(dict.fromkeys(requests))}."
+    return f"Polled every {interval} with {' and '.join(dict.fromkeys(requests))}."
 
 
 def _request(operation: Operation[Any]) -> str:
