@@ -42,7 +42,7 @@ def _read_ids(value: object) -> tuple[int, ...]:
 
 
 class BudgetSettings(Section):
-    """The limits on the calls to an account."""
+    """The limits on the calls to an account or a database."""
 
     requests_per_second: float = Field(
         default=10.0, gt=0, le=100_000, allow_inf_nan=False, description="The most calls that are started in a second."
@@ -149,7 +149,7 @@ class AccountSettings(Section):
         default="access_key", description="How the key is sent: in the AccessKey header, or as a bearer token."
     )
     budget: BudgetSettings = BudgetSettings()
-    timeout: Timeout = Field(default=10.0, description="The time limit of a whole attempt.")
+    timeout: Timeout = Field(default=10.0, description="The time limit of one attempt at a call, connecting included.")
     labels: Labels = Field(
         default_factory=dict, description="Labels of every target of the account, in edge_target_labels."
     )
@@ -195,7 +195,7 @@ class DatabaseSettings(Section):
     auth_token: Secret = Field(default=None, description="The access token; a read-only one suffices.")
     auth_token_file: SecretFile = Field(default=None, description="The file that contains the access token.")
     budget: BudgetSettings = BudgetSettings()
-    timeout: Timeout = Field(default=10.0, description="The time limit of a whole attempt.")
+    timeout: Timeout = Field(default=10.0, description="The time limit of one attempt at a call, connecting included.")
     queries: tuple[SqlQuery, ...] = ()
 
     def conflicts(self) -> Iterator[Conflict]:

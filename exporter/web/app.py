@@ -98,8 +98,8 @@ class _Endpoints:
         """`/target/{kind}/{id}`: the page of a target; the id may contain slashes."""
         values = await target_page(self._parts(), request.path_params["target"], request.query_params)
         # Relative links also work behind a proxy. Only the undecoded path has the slashes that the browser has seen.
-        path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :]
-        return self._page("target.html", {"root": "../" * (path.count(b"/") - 1), **values})
+        path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :].removeprefix(b"/")
+        return self._page("target.html", {"root": "../" * path.count(b"/"), **values})
 
     async def explanation(self, request: Request) -> Response:
         """`/explain`: the content of `/api/v1/explain` as a page."""
