@@ -217,7 +217,7 @@ class Ledger:
         restart = (key.collector, key.target.account, family, digest)
         if restart not in self._logged_restarts:
             self._logged_restarts.add(restart)
-            event = "definition of a counter has changed, it starts again at 0"
+            event = "counter starts again at 0, its definition has changed"
             self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
 
     def _committed(self, key: PollKey) -> Families:

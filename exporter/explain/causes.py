@@ -176,7 +176,7 @@ class Explainer:
                 yield Target(account, kind, one.key.id, one.name), not_polled
             for target in polled.values():
                 has_families = _has_families(collector, target)
-                not_polled = None if has_families else self._not_asked_for(selection.setting, "asks for no such poll")
+                not_polled = None if has_families else self._not_asked_for(selection.setting, "selects no such family")
                 yield target, not_polled
             if not (not_selected or polled or selection.fixed):
                 yield Target(account, kind, ANY), self._of_no_target(selection)

@@ -132,7 +132,7 @@ def test_a_counter_that_counts_something_else_is_logged_once_for_an_account(path
             for account, zone in (("main", "102"), ("main", "103"), ("other", "102")):
                 poll(scale, account, zone)
         assert [(line["event"], line["account"], line["family"], line["log_level"]) for line in logs] == [
-            ("definition of a counter has changed, it starts again at 0", account, REGIONS.name, "warning")
+            ("counter starts again at 0, its definition has changed", account, REGIONS.name, "warning")
             for account in ("main", "other")
         ]
 
