@@ -121,8 +121,8 @@ class AccountCharts:
         live = {} if row is None else unpack(row.data)
         first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
         # From the latest of these days on, all live counters count.
-        days = range(days.start, min(days.stop, max(first_live_days.values())))
-        shown = await self._shown(collector, target, days)
+        days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
+        shown = await self._shown(collector, target, days_to_read)
         # The labels are those of the live series. They depend on the target only, so the payload is None.
         named = target if row is None else replace(target, name=row.name)
         target_labels = tuple(label_value(label.value(named, None)) for label in collector.labels)
@@ -144,8 +144,8 @@ class AccountCharts:
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
         """Return the counts that the platform shows of these days, if they are closed."""
-        # Only DNS statistics can be requested for certain days; a step of 0 would be an error.
-        size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))
+        # Only DNS statistics can be requested for certain days; the days of another chart are read with one poll.
+        size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))  # a step must not be 0
         shown: Shown = {}
         for begin in range(0, len(days), size):
             window = days[begin : begin + size]
@@ -167,7 +167,7 @@ class AccountCharts:
         return {day: count for day, count in whole.items() if day in window and day < self.today}
 
     def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:
-        """Return the days of a chart that do not begin before it: ordinal → count; today may be among them."""
+        """Return the days that a chart shows from their beginning on: ordinal → count; today may be among them."""
         if collector is dns_statistics.COLLECTOR:
             # The requested window begins at midnight (`Windowed`).
             return source.days

@@ -51,11 +51,19 @@ def _compiled(pattern: str) -> SchemaValidator:
 
 
 def _reason(report: str) -> str:
-    """Return the sentence of the engine's report, and for a pattern of one line the place of the fault."""
-    lines = report.splitlines()
-    marks = lines[-2] if len(lines) > 1 else ""
-    sentence = lines[-1].strip().removeprefix("SchemaError: ").removeprefix("error: ").rstrip(".")
-    # The report indents the pattern, and marks the place below it; the first character has the number 1.
+    """Return the sentence of the engine's report, and for a pattern of one line the place of the fault.
+
+    The report of an incomplete `(a` ends with the first of these; that of one that is too large with the second::
+
+            (a
+            ^
+        error: unclosed group
+
+        SchemaError: Compiled regex exceeds size limit of 10485760 bytes.
+    """
+    *_, marks, last = report.splitlines()
+    sentence = last.strip().removeprefix("SchemaError: ").removeprefix("error: ").rstrip(".")
+    # The first character has the number 1.
     place = f" at character {marks.index('^') - _INDENT + 1}" if "^" in marks else ""
     first_words, _, _ = sentence.partition(",")
     return sentence[:1].lower() + sentence[1:] + place + _INSTEAD.get(first_words, "")

@@ -29,6 +29,8 @@ def read_regular(path: Path) -> bytes:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
             _require_regular(path, os.fstat(file.fileno()))
             return file.read()
+    except UnreadableError:
+        raise
     except (OSError, ValueError) as error:
         raise UnreadableError(path, _reason(error)) from None
 
@@ -45,20 +47,18 @@ def read_text(path: Path) -> str:
 
 def _reason(error: OSError | ValueError) -> str:
     match error:
-        case UnreadableError():
-            return error.reason
         case ValueError():  # the name contains a NUL or a lone surrogate
             return "cannot be read: no file can have this name"
         case FileNotFoundError() | NotADirectoryError():
             return "does not exist"
         case PermissionError():
             return "cannot be read: permission denied"
-        case _:
+        case _:  # `strerror` is None in errors that Python raises itself
             return f"cannot be read: {(error.strerror or 'input/output error').lower()}"
 
 
 def _require_regular(path: Path, status: os.stat_result) -> None:
-    """Raise UnreadableError if the status of a file says that it is a directory, a pipe or a device."""
+    """Raise UnreadableError if the status of a file says that it is not a regular file."""
     if stat.S_ISREG(status.st_mode):
         return
     reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is not a regular file")

@@ -5,9 +5,9 @@ def escape(text: str, *, keep: str = "") -> str:
     r"""Replace every character that a terminal does not display as it is by its JSON escape, such as `\u001b`.
 
     These are control characters (C0, DEL and C1), line breaks, direction marks and other invisible characters, spaces
-    other than U+0020, private and unassigned characters, and halves of surrogate pairs. JSON that is escaped by this
-    function still means the same. Characters to `keep` are not escaped, such as a line break in a text of several
-    lines.
+    other than U+0020, private and unassigned characters, and halves of surrogate pairs. Characters to `keep` are not
+    escaped, such as a line break in a text of several lines. Escaped JSON still means the same, if line breaks between
+    its values are kept.
     """
     return "".join(char if char.isprintable() or char in keep else _escaped(char) for char in text)
 
