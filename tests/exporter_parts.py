@@ -72,9 +72,9 @@ def account_at(url: str, **more: object) -> dict[str, Any]:
 @asynccontextmanager
 async def sandbox(world: World | None = None) -> AsyncIterator[Sandbox]:
     """Serve a world; by default a small one whose time does not pass."""
-    world, faults = world or still(), Faults()
-    async with served(create_app(world, faults)) as url:
-        yield Sandbox(url, world, faults)
+    app = create_app(world or still())
+    async with served(app) as url:
+        yield Sandbox(url, app.state.world, app.state.faults)
 
 
 async def at_once(_seconds: float) -> None:

@@ -33,11 +33,13 @@ def refused(error_key: str, message: str, *, status_code: int | None = None, sta
 def problem(
     status: int, detail: str, instance: str, fields: Sequence[tuple[str, str]] = (), trace_id: str = ""
 ) -> Response:
-    """Return an error as problem details (RFC 9457); `fields` are the wrong fields: name and message of each."""
-    details: dict[str, Any] = {"type": f"https://errors.example/{status}"}
+    """Return an error as problem details (RFC 9457); `fields` are the name and the message of each wrong field."""
+    content: dict[str, Any] = {"title": _TITLES[status], "status": status, "detail": detail, "instance": instance}
     if fields:
-        details = {"errors": [{"field": field, "message": message} for field, message in fields], "id": trace_id}
-    content = {"title": _TITLES[status], "status": status, "detail": detail, "instance": instance, **details}
+        errors = [{"field": field, "message": message} for field, message in fields]
+        content |= {"errors": errors, "id": trace_id}
+    else:
+        content["type"] = f"https://errors.example/{status}"
     return payload(content, status, "application/problem+json")
 
 

@@ -25,13 +25,12 @@ from exporter.sandbox.seed import seed
 from exporter.sandbox.world import DATABASES, World
 from exporter.sandbox.world_clock import WorldClock
 
-# At most this many resources of each kind are listed.
-_MOST_SHOWN: Final = 1_000
-# The largest number in the parameters of an event. Larger ones could make the world's sums overflow.
+_MOST_LISTED_OF_A_KIND: Final = 1_000
+# The largest number in the parameters of an event, except ids. Larger ones could make the world's sums overflow.
 _LARGEST_NUMBER: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
-# Event → the method of `World` that it calls.
+# Event → the method that it calls, as a path from the `World`.
 _METHODS: Final = {
     "access_list_entry": "access_lists.add_entry",
     "breach_burst": "rate_limits.add_breaches",
@@ -75,15 +74,15 @@ def _summary(world: World) -> dict[str, Any]:
         "shield_zones": _listed(world.shield.zones),
         "rate_limits": [
             {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
-            for limit_id, limit in islice(world.rate_limits.limits.items(), _MOST_SHOWN)
+            for limit_id, limit in islice(world.rate_limits.limits.items(), _MOST_LISTED_OF_A_KIND)
         ],
         "access_lists": [
             {"id": n, "configuration_id": n + CONFIG_ID_OFFSET, "shield_zone_id": one.shield_zone_id, "name": one.name}
-            for n, one in islice(world.access_lists.lists.items(), _MOST_SHOWN)
+            for n, one in islice(world.access_lists.lists.items(), _MOST_LISTED_OF_A_KIND)
         ],
         "waf_custom_rules": [
             {"id": rule_id, "shield_zone_id": rule["shieldZoneId"], "name": rule["ruleName"]}
-            for rule_id, rule in islice(world.custom_rules.items(), _MOST_SHOWN)
+            for rule_id, rule in islice(world.custom_rules.items(), _MOST_LISTED_OF_A_KIND)
         ],
         "images": [
             {"registry_id": registry_id, "namespace": namespace, "name": name, "tags": tags}
@@ -98,7 +97,7 @@ def _summary(world: World) -> dict[str, Any]:
 
 def _listed(ids: ResourceIds) -> dict[str, Any]:
     """Return the number of resources, and the first thousand of them."""
-    first = [{"id": resource_id, "name": ids.name(resource_id)} for resource_id in ids.slice(0, _MOST_SHOWN)]
+    first = [{"id": resource_id, "name": ids.name(resource_id)} for resource_id in ids.slice(0, _MOST_LISTED_OF_A_KIND)]
     return {"total": len(ids), "first": first}
 
 
@@ -129,7 +128,8 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
         raise RequestError(f"event: must be one of {', '.join(events)}")
     parameters = {key: value for key, value in given.items() if key != "event"}
     for key, value in parameters.items():
-        if isinstance(value, int | float) and not key.endswith("_id") and abs(value) > _LARGEST_NUMBER:
+        is_amount = isinstance(value, int | float) and not key.endswith("_id")
+        if is_amount and abs(value) > _LARGEST_NUMBER:
             raise RequestError(f"{key}: at most {_LARGEST_NUMBER} at once")
     try:
         return validate_call(config=ConfigDict(allow_inf_nan=False))(event)(**parameters)

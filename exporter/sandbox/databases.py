@@ -83,13 +83,11 @@ class Database:
         return {"baton": next_baton, "base_url": None, "results": results}
 
     def close(self) -> None:
-        """Close every connection, and remove the file; if the database is used again, it gets a new file."""
+        """Close every connection, and remove the file."""
         for parked in self._parked.values():
             parked.stream.close()
-        self._parked.clear()
         if self._file is not None:
             self._file.close()
-            self._file = None
 
     def _expire(self) -> None:
         """End the streams that have waited too long for their next pipeline."""
@@ -98,12 +96,12 @@ class Database:
             self._parked.pop(baton).stream.close()
 
     def _resume(self, baton: object, kind: TokenKind) -> Stream:
-        """Take the stream that waits for this baton and has the same kind of token; else raise ProtocolError."""
+        """Take the stream that waits for a baton; raises ProtocolError if none waits with this kind of token."""
         parked = self._parked.pop(str(baton), None)
         if parked is not None and parked.kind is kind:
             return parked.stream
         if parked is not None:
-            parked.stream.close()
+            parked.stream.close()  # a baton is valid once, also with a wrong token
         raise ProtocolError("The baton is invalid, or its stream has expired")
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:

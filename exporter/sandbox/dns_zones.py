@@ -39,9 +39,7 @@ class _Traffic:
     day_noise: Noise
 
     def served(self, day: int, part: float) -> int:
-        """Return the number of queries from the beginning of a day until a part (0 to 1) of the day has passed."""
-        if part <= 0.0:
-            return 0
+        """Return the number of queries in the first part of a day: 0 is no part of it, 1 or more the whole day."""
         weekend_factor = 0.7 if day % 7 in _WEEKEND else 1.0
         whole_day = int(self.volume * weekend_factor * (0.85 + 0.3 * self.day_noise.fraction(day)))
         if part >= 1.0:
@@ -49,7 +47,7 @@ class _Traffic:
         # The integral of 1 + a * cos(2 pi (x - peak)): it rises from 0 to 1, fastest at the peak.
         turn = 2 * math.pi
         swing = math.sin(turn * (part - self.peak)) + math.sin(turn * self.peak)
-        return int(whole_day * min(1.0, max(0.0, part + self.amplitude * swing / turn)))
+        return int(whole_day * (part + self.amplitude * swing / turn))
 
     def smart_part(self, queries: int) -> int:
         """Return the number of queries with smart routing; the rest had normal routing."""
@@ -101,23 +99,24 @@ class DnsZones:
         if start is None or end is None:
             start, end = now - _WINDOW_DAYS * DAY, now
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
-        # If the window ends at a midnight, that is taken for a date, and the whole day is included.
-        limit = min(now, end + DAY if end % DAY == 0 else end)
+        is_date = end % DAY == 0  # a window that ends at a midnight includes the whole day that begins then
+        limit = min(now, end + DAY if is_date else end)
         queries: dict[str, int] = {}
         smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
-            upper = self._counted(traffic, day, min((day + 1) * DAY, limit))
-            # The count of the oldest day begins with the window.
-            lower = min(upper, self._counted(traffic, day, start) if start > day * DAY else 0)
+            counted = self._counted(traffic, day, min((day + 1) * DAY, limit))
+            # Queries of the oldest day before the window are left out; a window may begin in the future.
+            left_out = min(counted, self._counted(traffic, day, start)) if start > day * DAY else 0
             bucket = f"{date_of(day)}T00:00:00Z"
-            queries[bucket] = upper - lower
-            smart[bucket] = traffic.smart_part(upper) - traffic.smart_part(lower)
+            queries[bucket] = counted - left_out
+            smart[bucket] = traffic.smart_part(counted) - traffic.smart_part(left_out)
         return self._answer(traffic, queries, smart)
 
     def _answer(self, traffic: _Traffic, queries: dict[str, int], smart: dict[str, int]) -> dict[str, Any]:
         """Return the payload for the queries of each bucket, and those with smart routing; some zones lack charts."""
         place = self.zones.place(traffic.zone_id) % _VARIETY
-        shapes, has_floats = seed("dns", "shapes").get(place, {}), place % 2 == 1
+        shapes = seed("dns", "shapes").get(place, {})
+        has_floats = place % 2 == 1
         normal = {bucket: total - smart[bucket] for bucket, total in queries.items()}
         everything = sum(queries.values())
         by_type = traffic.by_record_type(everything) if queries else {}
@@ -147,8 +146,8 @@ class DnsZones:
         part = (moment - day * DAY) / DAY
         if part < 0:
             return 0
-        queries, added = traffic.served(day, part), self._added.get(traffic.zone_id)
-        return max(0, queries + added[day]) if added else queries
+        added = self._added[traffic.zone_id][day] if traffic.zone_id in self._added else 0
+        return max(0, traffic.served(day, part) + added)
 
 
 def _chart(content: dict[str, int], shape: str | None, *, has_floats: bool) -> dict[str, float] | None:

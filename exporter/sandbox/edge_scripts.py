@@ -38,13 +38,12 @@ class Scripts:
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
         # Script and beginning of a month in unix seconds → what `set_month` has added to the values of that month.
         self._additions: dict[tuple[int, float], Month] = {}
-        # The script and the name of each secret.
-        self._secrets: list[tuple[int, str]] = []
+        self._secrets: list[tuple[int, str]] = []  # the script and the name of each
 
     def add_script(self, name: str, script_id: int | None = None) -> int:
         """Add a script and return its id."""
         new_id = self.scripts.add(name, script_id)
-        self._changed[new_id] = {"Deleted": False}
+        self._changed[new_id] = {"Deleted": False}  # the recorded script that it gets may be a deleted one
         return new_id
 
     def rename_script(self, script_id: int, name: str) -> None:
@@ -73,7 +72,7 @@ class Scripts:
         return Month(cost, int(requests), cpu_ms)
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> None:
-        """Change the settings of a script that are not None."""
+        """Change the name and the type of a script; None, or the present value, changes nothing."""
         if name is not None and name != self.scripts.name(script_id):
             self.rename_script(script_id, name)
         if script_type is not None and script_type != self._row(script_id)["ScriptType"]:
@@ -97,7 +96,7 @@ class Scripts:
             **row,
             "Id": script_id,
             "Name": name,
-            "DefaultHostname": row["DefaultHostname"] and f"{name}.scripts.example",  # some scripts have none
+            "DefaultHostname": f"{name}.scripts.example" if row["DefaultHostname"] else None,
             "SystemHostname": f"{name}-{script_id}.system.example",
             "DeploymentKey": f"{DEPLOYMENT_KEY_PREFIX}{script_id}",
             "MonthlyCost": month.cost,

@@ -59,14 +59,13 @@ class Exchange:
 
     async def answer(self, answer: HttpAnswer, part: bytes | None = None) -> None:
         """Send an answer. With `part`, only that part of its body is sent, so that the client waits for the rest."""
-        length = (b"content-length", b"%d" % len(answer.body))
-        headers = [*answer.headers, length]
+        headers = [*answer.headers, (b"content-length", b"%d" % len(answer.body))]
         await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
         body = answer.body if part is None else part
         await self.send({"type": "http.response.body", "body": body, "more_body": part is not None})
 
-    async def disconnected(self) -> None:
-        """Wait until the client has disconnected; before that, the server expects an answer."""
+    async def wait_for_disconnect(self) -> None:
+        """Wait until the client has disconnected: if a fault returned before that, the server would end the answer."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
@@ -157,7 +156,7 @@ class _IncompleteFault(Fault):
     point: Literal["start", "headers", "body"] = "start"
 
     async def begin(self, exchange: Exchange) -> None:
-        """Send the part of the right answer that comes before `point`."""
+        """Send the right answer up to `point`: nothing, the headers, or the headers and half of the body."""
         if self.point != "start":
             right = await exchange.right_answer()
             await exchange.answer(right, _half(right.body) if self.point == "body" else b"")
@@ -171,7 +170,7 @@ class StallFault(_IncompleteFault):
     async def apply(self, exchange: Exchange) -> None:
         """Send the part, and wait until the client closes the connection."""
         await self.begin(exchange)
-        await exchange.disconnected()
+        await exchange.wait_for_disconnect()
 
 
 class ResetFault(_IncompleteFault):
@@ -184,7 +183,7 @@ class ResetFault(_IncompleteFault):
         # Closing a socket with a linger time of 0 sends a reset.
         connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         connection.abort()
-        await exchange.disconnected()
+        await exchange.wait_for_disconnect()
 
 
 class TruncateFault(Fault):
@@ -209,7 +208,7 @@ class GarbageFault(Fault):
         connection = exchange.connection()
         connection.write(_GARBAGE)
         connection.close()
-        await exchange.disconnected()
+        await exchange.wait_for_disconnect()
 
 
 KINDS: Final[dict[str, type[Fault]]] = {
@@ -288,9 +287,6 @@ class FaultGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or apply a fault to it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
 
         async def send_dated(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -299,7 +295,7 @@ class FaultGate:
 
         fault = None if _EXEMPT.fullmatch(scope["path"]) else self._faults.take_for(scope["path"])
         if scope["method"] == "HEAD":
-            # The operations answer GET only; the server leaves out the body.
+            # No route of an operation accepts HEAD. The answer is that to GET; the server leaves out the body.
             scope = {**scope, "method": "GET"}
         if fault is None:
             await self._app(scope, receive, send_dated)

@@ -12,7 +12,7 @@ class ProtocolError(Exception):
     """A request violates the protocol: the pipeline is refused, and its stream ends."""
 
 
-def read(sent: object) -> SqlValue:
+def decode(sent: object) -> SqlValue:
     """Convert a value of the protocol to one of the database; raises ProtocolError if it is not valid."""
     try:
         match sent:
@@ -33,8 +33,8 @@ def read(sent: object) -> SqlValue:
     raise ProtocolError("not a value of the protocol")
 
 
-def written(value: SqlValue) -> dict[str, Any]:
-    """Convert a value of the database to one of the protocol: integers are texts, and bytes are base64."""
+def encode(value: SqlValue) -> dict[str, Any]:
+    """Convert a value of the database to one of the protocol: integers are texts, bytes base64 without padding."""
     match value:
         case None:
             return {"type": "null"}

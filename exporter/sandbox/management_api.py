@@ -237,7 +237,7 @@ async def search(
     start: Annotated[int, Query(alias="from", ge=0)] = 0,
     size: Annotated[int, Query(ge=0)] = 20,
 ) -> Response:
-    """Return the resources whose names contain a term."""
+    """Return a page of the resources whose names contain a term."""
     return payload(find(world.searchable, term, start, size))
 
 

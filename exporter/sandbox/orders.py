@@ -37,12 +37,12 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to the world's time `now`; no-op within thirty seconds of the last update."""
+        """Update the table to the world's time `now`; no-op until thirty seconds after the last update."""
         if now - self._updated_at < _FRESH_SECONDS:
             return
         oldest = now - _KEPT_SECONDS
         since = max(self._updated_at, oldest)
-        # An order's number is the time when it is placed, divided by the interval. That of `since` exists already.
+        # An order's number is its time divided by the interval. The order of `since` exists already, or is too old.
         first, last = int(since // _INTERVAL_SECONDS) + 1, int(now // _INTERVAL_SECONDS)
         new = [self._order(number, now) for number in range(first, last + 1)]
         self._connection.execute("BEGIN IMMEDIATE")
@@ -56,6 +56,7 @@ class Orders:
         self._updated_at = now
 
     def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:
+        """Return the row of an order."""
         noise = self._noise
         total = 5 * (60 ** noise.fraction(_FOR_TOTAL, number))  # from 5 to 300, mostly small
         return (

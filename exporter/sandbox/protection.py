@@ -15,8 +15,7 @@ CONFIG_ID_OFFSET: Final = 100
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2
-# The id of the list whose optional fields are null.
-_LIST_WITH_NULLS: Final = 9
+_ID_OF_LIST_WITH_NULLS: Final = 9
 
 
 def custom_rule_ids(shield_zone_id: int) -> list[int]:
@@ -62,8 +61,8 @@ class AccessList:
     name: str
     is_enabled: bool
     grows: bool  # it gets an entry every day, and loses these entries every 30 days
+    modified: float  # the time of the last change in unix seconds, apart from growth
     added: list[str] = field(default_factory=list)  # the entries of events
-    modified: float | None = None  # the time of the last of these events in unix seconds; None without one
 
 
 class AccessLists:
@@ -73,11 +72,13 @@ class AccessLists:
         self._noise = noise
         self._clock = clock
         self.lists: dict[int, AccessList] = {}
+        modified = (day_number(clock.now()) - 30) * DAY
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "access_lists")):
                 list_id = 3 * zone + 2 + place  # the first zone has 5 and 6, the second 8 and 9
                 enabled = noise.chance(0.7, _ENABLED, list_id)
-                self.lists[list_id] = AccessList(list_id, zone, name, enabled, grows=place == 0 and not healthy)
+                grows = place == 0 and not healthy
+                self.lists[list_id] = AccessList(list_id, zone, name, enabled, grows, modified)
 
     def add_entry(self, access_list_id: int, entry: str) -> None:
         """Add an entry to a list."""
@@ -96,17 +97,15 @@ class AccessLists:
         size = self._noise.whole(8, 60, _SIZE, access_list.list_id) + (today % 30 if access_list.grows else 0)
         drawn = (self._noise.number(_ENTRY, access_list.list_id, n) for n in range(size))
         entries = [f"198.51.{number >> 8 & 255}.{number & 255}/32" for number in drawn] + access_list.added
-        modified = access_list.modified
-        if modified is None:
-            modified = (today if access_list.grows else today - 30) * DAY
+        grown_at = today * DAY if access_list.grows else 0
         content = "\n".join(entries)
         nullable = {
             "description": f"The {access_list.name.replace('-', ' ')} of shield zone {access_list.shield_zone_id}",
             "content": content,
             "checksum": hashlib.sha256(content.encode()).hexdigest(),
             "entryCount": len(entries),
-            "lastModified": iso_of(access_list.list_id, modified),
+            "lastModified": iso_of(access_list.list_id, max(access_list.modified, grown_at)),
         }
-        if access_list.list_id == _LIST_WITH_NULLS:
+        if access_list.list_id == _ID_OF_LIST_WITH_NULLS:
             nullable |= dict.fromkeys(("description", "entryCount", "lastModified"))
         return {"id": access_list.list_id, "name": access_list.name, **nullable}

@@ -16,11 +16,10 @@ _SLOTS_A_DAY: Final = 4
 _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
-# The length of the first burst, and of the shortest one, in seconds.
-_OPENING_BURST: Final = 1_800.0
-_SHORTEST: Final = 600.0
-# The shortest burst in a healthy world, in seconds. Even the largest burst is then too slow to make an alert fire.
-_SHORTEST_HEALTHY: Final = 1_800.0
+_OPENING_BURST_SECONDS: Final = 1_800.0
+_SHORTEST_BURST_SECONDS: Final = 600.0
+# In a healthy world, even the largest burst is then too slow to make an alert fire.
+_SHORTEST_HEALTHY_BURST_SECONDS: Final = 1_800.0
 
 
 class BreachNumbers(NamedTuple):
@@ -71,7 +70,7 @@ class RateLimits:
     """The account's rate limits, two for each shield zone; in a healthy world, a burst lasts half an hour or more."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
-        self._shortest = _SHORTEST_HEALTHY if healthy else _SHORTEST
+        self._shortest_burst = _SHORTEST_HEALTHY_BURST_SECONDS if healthy else _SHORTEST_BURST_SECONDS
         self._noise = noise
         self._clock = clock
         self._began_at = clock.now()
@@ -123,7 +122,7 @@ class RateLimits:
         """Return the number of breaches in the bursts of a day so far."""
         # A new world is in a burst, which began a minute ago: one breach every two seconds for the next half hour.
         begins = max(self._began_at - 60, day * DAY)
-        ends = min(self._began_at + _OPENING_BURST, (day + 1) * DAY, now)
+        ends = min(self._began_at + _OPENING_BURST_SECONDS, (day + 1) * DAY, now)
         opening_breaches = max(0, int((ends - begins) / 2))
         slots = range(day * _SLOTS_A_DAY, (day + 1) * _SLOTS_A_DAY)
         return opening_breaches + sum(self._burst(limit_id, slot, now) for slot in slots)
@@ -134,7 +133,7 @@ class RateLimits:
         if not noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0
         begins = slot * _SLOT_SECONDS + noise.between(0, _SLOT_SECONDS * 0.8, _BEGINS, limit_id, slot)
-        lasts = noise.between(self._shortest, 3600, _LASTS, limit_id, slot)
+        lasts = noise.between(self._shortest_burst, 3600, _LASTS, limit_id, slot)
         size = 20 * (50 ** noise.fraction(_SIZE, limit_id, slot))  # from 20 to 1,000, mostly small
         return int(size * min(1.0, max(0.0, (now - begins) / lasts)))
 

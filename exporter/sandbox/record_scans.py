@@ -11,8 +11,7 @@ from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
-_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT = range(1, 7)
-_ACCOUNT: Final = 8  # the same, for the id of the account
+_PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _JOB, _ACCOUNT, _ERROR = range(1, 10)
 # Zones differ by their place among this many successive zones; these places have special scans.
 _VARIETY: Final = 12
 _FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)
@@ -55,50 +54,50 @@ class RecordScans:
         self._clock = clock
         self._zones = zones
         self._began_at = clock.now()
-        # The zones whose scan was made to fail, and those whose scan was removed.
-        self._failed: set[int] = set()
-        self._removed: set[int] = set()
+        self._zones_made_to_fail: set[int] = set()
+        self._zones_without_scan: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
         """Make a zone's scan fail, until the event scan_released."""
         self.release_scan(zone_id)
-        self._failed.add(zone_id)
+        self._zones_made_to_fail.add(zone_id)
 
     def forget_scan(self, zone_id: int) -> None:
         """Remove a zone's scan, as if the zone was never scanned, until the event scan_released."""
         self.release_scan(zone_id)
-        self._removed.add(zone_id)
+        self._zones_without_scan.add(zone_id)
 
     def release_scan(self, zone_id: int) -> None:
         """Let a zone's scan follow its schedule again, after it was made to fail or removed."""
-        self._failed.discard(self._zones.require(zone_id))
-        self._removed.discard(zone_id)
+        self._zones_made_to_fail.discard(self._zones.require(zone_id))
+        self._zones_without_scan.discard(zone_id)
 
     def answer(self, zone_id: int) -> dict[str, Any] | None:
         """Return a zone's latest scan as the platform sends it; None if the zone was never scanned."""
         now = self._clock.now()
-        job = self._latest(zone_id, now)
-        if job is None or zone_id in self._removed:
+        job = self._latest_job(zone_id, now)
+        if job is None or zone_id in self._zones_without_scan:
             return None
-        status = ScanStatus.FAILED if zone_id in self._failed else job.status(now)
+        status = ScanStatus.FAILED if zone_id in self._zones_made_to_fail else job.status(now)
+        ended_at = min(job.ends, now)  # an event may make a scan fail before its regular end
         failed, completed = status is ScanStatus.FAILED, status is ScanStatus.COMPLETED
         rows = recorded("dns_record_scan")
         # The number of records is the same for four successive scans.
         record_count = self._noise.whole(4, len(rows), _COUNT, zone_id, job.number // 4)
         records = [rows[(zone_id + place) % len(rows)] for place in range(record_count)]
         return {
-            "JobId": self._noise.guid(zone_id, job.number),
+            "JobId": self._noise.guid(_JOB, zone_id, job.number),
             "ZoneId": zone_id,
             "Domain": self._zones.name(zone_id),
             "AccountId": self._noise.guid(_ACCOUNT),
             "Status": int(status),
             "CreatedAt": iso_of(zone_id, job.created),
-            "CompletedAt": iso_of(zone_id, min(job.ends, now)) if failed or completed else None,
+            "CompletedAt": iso_of(zone_id, ended_at) if failed or completed else None,
             "Records": records if completed else None,
-            "Error": self._noise.choice(seed("scan_errors"), zone_id, job.number) if failed else None,
+            "Error": self._noise.choice(seed("scan_errors"), _ERROR, zone_id, job.number) if failed else None,
         }
 
-    def _latest(self, zone_id: int, now: float) -> _Job | None:
+    def _latest_job(self, zone_id: int, now: float) -> _Job | None:
         """Return the latest of a zone's scans, which come at regular intervals; None for a zone without scans."""
         noise = self._noise
         place = self._zones.place(zone_id) % _VARIETY

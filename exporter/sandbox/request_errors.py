@@ -26,11 +26,11 @@ class RequestError(Exception):
 
 
 def reasons(error: ValidationError | RequestValidationError, *, skip: int = 0) -> list[str]:
-    """Return a message for each fault that pydantic found; the first `skip` parts of a field's path are left out."""
+    """Return a message for each fault that pydantic found; the first `skip` parts of its field's path are left out."""
     lines = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"][skip:])
-        message = fault["msg"].removeprefix("Value error, ")
+        message = fault["msg"].removeprefix("Value error, ")  # pydantic puts this before a message of ours
         lines.append(f"{where}: {message}" if where else message)
     return lines
 

@@ -86,7 +86,7 @@ class ResourceIds:
 def find(kinds: Mapping[str, ResourceIds], term: str, start: int, size: int) -> dict[str, Any]:
     """Return a page of the resources whose names contain a term, as the platform sends it; case does not matter.
 
-    Only the first 10,000 results can be read; the total also counts the others.
+    A page has at most 1,000. Only the first 10,000 results can be read; the total also counts the others.
     """
     wanted = term.lower()
     results = [

@@ -115,7 +115,7 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Return the request with the content type `application/json`: FastAPI requires it, clients may send others."""
+        """Return the request as `application/json`, which FastAPI requires; raise RequestError if it is not JSON."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -147,6 +147,7 @@ class PlatformRoute(APIRoute):
 
 def _request_error(error: RequestValidationError) -> RequestError:
     """Convert an error of FastAPI: the result names all faults of the body or, without any, one wrong parameter."""
+    # `skip=1`: FastAPI's paths of fields begin with "body", "query" or "path".
     body_faults = [fault for fault in error.errors() if fault["loc"][0] == "body"]
     if not body_faults:
         first, *_ = reasons(error, skip=1)

@@ -16,14 +16,14 @@ from exporter.sandbox.world import World
 FILES_DIVISOR = 4
 
 
-def create_app(world: World, faults: Faults | None = None) -> FastAPI:
-    """Create the application that serves a world; its endpoints find both arguments in its `state`."""
-    scripted = Faults() if faults is None else faults
+def create_app(world: World) -> FastAPI:
+    """Create the application that serves a world; its endpoints find the world and the faults in its `state`."""
+    faults = Faults()
     app = FastAPI(
         title="Edge platform sandbox",
         version="1.0.0",
         routes=[*OPERATIONS, *database_endpoint.ROUTES, *undocumented.OPERATIONS, *control.ROUTES],
-        middleware=[Middleware(FaultGate, scripted, world.clock)],
+        middleware=[Middleware(FaultGate, faults, world.clock)],
         exception_handlers={RequestError: control.refuse},
         docs_url=None,
         redoc_url=None,
@@ -31,7 +31,7 @@ def create_app(world: World, faults: Faults | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.world = world
-    app.state.faults = scripted
+    app.state.faults = faults
     return app
 
 
@@ -46,7 +46,7 @@ class SandboxServer:
 
     def __init__(self, app: Starlette, host: str = "127.0.0.1", port: int = 0) -> None:
         self._app, self._host = app, host
-        self._server: LoopServer | None = None
+        self._server: LoopServer  # set by `start`
         self.port = port
 
     @property
@@ -71,8 +71,6 @@ class SandboxServer:
         self._server.start()
 
     async def stop(self) -> None:
-        """Stop serving at once, even in the middle of an answer, and close the world."""
-        if self._server is not None:
-            server, self._server = self._server, None
-            await server.stop(answer_seconds=0.0)
-            self._app.state.world.close()
+        """Stop serving at once, even in the middle of an answer, and close the world; to be called after `start`."""
+        await self._server.stop(answer_seconds=0.0)
+        self._app.state.world.close()

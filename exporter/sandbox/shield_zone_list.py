@@ -35,7 +35,7 @@ class ShieldZones:
 
     def plan(self, zone_id: int) -> int | None:
         """Return the plan of a shield zone, from 0 (Basic) to 3 (Enterprise); None if the list does not show it."""
-        plan = {**self._row(zone_id), **self._overrides.get(zone_id, {})}["planType"]
+        plan = self.fields(zone_id)["planType"]
         return plan if isinstance(plan, int) else None
 
     def page(self, number: int, size: int) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class ShieldZones:
     def fields(self, zone_id: int) -> dict[str, Any]:
         """Return a shield zone as the list shows it."""
         row = self._row(zone_id)
-        # In a healthy world it began today, every day, so that it never ends.
+        # In a healthy world, learning mode began today, every day, so that it never ends.
         learning_began = day_number(self._clock.now()) * DAY if self._healthy else self._began_at
         own = {
             "shieldZoneId": zone_id,

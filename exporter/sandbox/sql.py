@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
-from exporter.sandbox.hrana import SqlValue, written
+from exporter.sandbox.hrana import SqlValue, encode
 
-_STEPS_BETWEEN_CHECKS: Final = 10_000
+_STEPS_BETWEEN_CHECKS: Final = 10_000  # steps of SQLite between two checks of the deadline
 _QUERY: Final = re.compile(r"\s*(SELECT|VALUES|WITH|EXPLAIN)\b", re.IGNORECASE)
 _INSERT: Final = re.compile(r"\s*(?:INSERT|REPLACE)\b", re.IGNORECASE)
 _PARAMETERS: Final = re.compile(r"current statement uses (\d+)")
@@ -51,7 +51,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
 
 
 class SqlSession:
-    """Executes statements on a connection; `set_deadline` limits their time."""
+    """Executes statements on a connection, until the time that `set_deadline` sets; call it before the first one."""
 
     def __init__(self, connection: sqlite3.Connection, monotonic: Callable[[], float]) -> None:
         self.connection = connection
@@ -68,12 +68,12 @@ class SqlSession:
 
         Raises:
             SqlError: the statement failed.
-            ForbiddenError: it would write, and the connection is read-only.
+            ForbiddenError: the statement would write, and the connection is read-only.
         """
         began_at, changes_before = self._monotonic(), self.connection.total_changes
         try:
             cursor = self.connection.execute(sql, arguments)
-            rows = [[written(value) for value in row] for row in cursor]
+            rows = [[encode(value) for value in row] for row in cursor]
         except _FAULTS as error:
             raise _failure(error) from error
         changed = self.connection.total_changes - changes_before
@@ -81,6 +81,7 @@ class SqlSession:
             "cols": _columns(cursor),
             "rows": rows,
             "affected_row_count": changed,
+            # Python sets it for every statement, also to the id of an earlier row.
             "last_insert_rowid": str(cursor.lastrowid) if _INSERT.match(sql) else None,
             "replication_index": None,
             # SQLite does not count the rows that it reads; these are the returned ones.
@@ -142,7 +143,7 @@ class SqlSession:
 
 
 def split(text: str) -> Iterator[str]:
-    """Split SQL text into statements; a semicolon in a string, a comment or a trigger does not end a statement."""
+    """Yield the statements of a text; a semicolon in a string, comment or trigger ends none. The last can be empty."""
     begin = 0
     for semicolon in re.finditer(";", text):
         statement = text[begin : semicolon.end()]
@@ -158,7 +159,7 @@ def _columns(cursor: sqlite3.Cursor) -> list[dict[str, str | None]]:
 
 
 def _failure(error: Exception) -> SqlError | ForbiddenError:
-    """Return the error of a libSQL server for one of SQLite."""
+    """Return the error that a libSQL server sends for an error of SQLite."""
     name = getattr(error, "sqlite_errorname", None) or "SQLITE_ERROR"
     if name.startswith("SQLITE_READONLY"):
         return ForbiddenError(str(error))

@@ -6,7 +6,7 @@ from exporter.sandbox import hrana
 from exporter.sandbox.hrana import ProtocolError
 from exporter.sandbox.sql import SqlError, SqlSession, split
 
-_REQUEST_SECONDS: Final = 2.0
+_PIPELINE_SECONDS: Final = 2.0
 
 
 class Stream:
@@ -32,8 +32,9 @@ class Stream:
         if not isinstance(requests, list):
             raise ProtocolError("A pipeline must have a list of requests")
         results: list[dict[str, Any]] = []
-        self._session.set_deadline(_REQUEST_SECONDS)
+        self._session.set_deadline(_PIPELINE_SECONDS)
         for request in requests:
+            # A stream may be closed twice.
             if self.is_closed and request != {"type": "close"}:
                 raise ProtocolError("The stream was closed")
             try:
@@ -71,10 +72,11 @@ class Stream:
         return not self._session.connection.in_transaction
 
     def _execute(self, stmt: dict[str, Any]) -> dict[str, Any]:
+        """Execute a statement with its arguments by name or, without any, by position; return its result."""
         try:
-            positional = [hrana.read(value) for value in stmt.get("args", ())]
+            positional = [hrana.decode(value) for value in stmt.get("args", ())]
             # A name may be sent with or without the prefix that it has in the SQL.
-            named = {one["name"].lstrip(":@$"): hrana.read(one["value"]) for one in stmt.get("named_args", ())}
+            named = {one["name"].lstrip(":@$"): hrana.decode(one["value"]) for one in stmt.get("named_args", ())}
         except (AttributeError, KeyError, TypeError) as error:
             raise ProtocolError("The arguments of a statement must be lists of values") from error
         return self._session.run(self._text(stmt), named or positional)

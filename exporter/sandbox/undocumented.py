@@ -19,15 +19,14 @@ from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
-_BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES = range(5)
-_CPU, _CACHE_HITS = _BANDWIDTH, _REQUESTS  # the other parts of these numbers differ
+_BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES, _CPU, _CACHE_HITS = range(7)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
 _get: Final = partial(operation, bearer=False, errors="empty", described=False)
 
 
 def _between(world: World, low: float, high: float, *parts: int) -> float:
-    return Noise(world.seed).branch("beside").between(low, high, *parts)
+    return Noise(world.seed).branch("undocumented").between(low, high, *parts)
 
 
 def _chart(world: World, use: int, resource_id: int, most: float) -> dict[str, int]:
@@ -40,10 +39,10 @@ def _chart(world: World, use: int, resource_id: int, most: float) -> dict[str, i
     return {f"{date_of(day).isoformat()}T00:00:00Z": int(count) for day, count in counts.items()}
 
 
-def _month_to_date(world: World, resource_id: int, most: float) -> float:
+def _month_to_date(world: World, noise_part: int, most: float) -> float:
     """Return an amount that grows from 0 at the beginning of the month to at most `most` after 30 days."""
     now = world.clock.now()
-    after_30_days = _between(world, most / 2, most, _CHARGES, resource_id)
+    after_30_days = _between(world, most / 2, most, _CHARGES, noise_part)
     return round((now - month_start(now)) / (30 * DAY) * after_30_days, 4)
 
 
@@ -81,7 +80,7 @@ def _pull_zone(world: World, resource_id: int, _name: str) -> dict[str, Any]:
 
 
 def _storage_zone(world: World, resource_id: int, _name: str) -> dict[str, Any]:
-    stored = sum(_chart(world, _STORED, resource_id, 1e9).values())
+    stored = sum(_chart(world, _STORED, resource_id, 1e9).values())  # it changes a little every day
     return {"StorageUsed": stored, "FilesStored": stored // 100_000, **seed("undocumented", "storage_zone")}
 
 

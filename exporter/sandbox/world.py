@@ -22,7 +22,7 @@ DATABASES: Final = ("orders", "billing")
 class World:
     """One account of the platform with its resources.
 
-    Values are computed from the seed, the resource and the clock; only ids, names and changes by events are stored.
+    Values are computed from the seed, the resource and the clock; only ids, names and changes are stored.
 
     Args:
         seed: worlds with the same seed have the same values at the same time.
@@ -56,7 +56,7 @@ class World:
         self.images = Images(self.clock)
         self.tokens = DatabaseTokens()
         self.databases = {name: Database(noise.branch(name), self.clock) for name in DATABASES}
-        self.error_trace_id = noise.branch("traces").guid(1)
+        self.error_trace_id = noise.branch("traces").guid()
         # Kind → the ids and names that the global search finds.
         self.searchable = {
             "dns": self.dns.zones,
