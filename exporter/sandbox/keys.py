@@ -16,7 +16,7 @@ DATABASE_TOKEN_READ_ONLY: Final = "sandbox-database-token-read-only"  # noqa: S1
 # may contain them.
 DEPLOYMENT_KEY_PREFIX: Final = "sandbox-deployment-key-"
 DEFAULT_VALUE_PREFIX: Final = "sandbox-default-value-"
-STATISTICS_ROLES: Final = frozenset(
+DNS_STATISTICS_ROLES: Final = frozenset(
     {"User", "UserApi", "SubuserAPIDns", "SubuserDns", "SubuserManage", "SubuserAPIManage"}
 )
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from exporter.sandbox.answers import enveloped, payload, problem, refused, script_error
-from exporter.sandbox.keys import STATISTICS_ROLES
+from exporter.sandbox.keys import DNS_STATISTICS_ROLES
 from exporter.sandbox.protection import CONFIG_ID_OFFSET, api_guardian, bot_detection
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.resource_ids import find
@@ -68,7 +68,7 @@ def _require_shield_zone(world: World, zone_id: int, *, status_code: int | None 
     return zone_id
 
 
-@_dns("GET /dnszone/{id}/statistics", roles=STATISTICS_ROLES)
+@_dns("GET /dnszone/{id}/statistics", roles=DNS_STATISTICS_ROLES)
 async def dns_statistics(
     world: TheWorld,
     zone_id: _Id,

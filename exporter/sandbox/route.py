@@ -115,7 +115,7 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Return the request as `application/json`, which FastAPI requires; raise RequestError if it is not JSON."""
+        """Return the request as `application/json`, as FastAPI requires; raise RequestError if it has no JSON type."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -128,7 +128,7 @@ class SqlSession:
         named: defaultdict[str, SqlValue] = defaultdict(lambda: None)
         try:
             self.connection.execute(sql, named)
-        except sqlite3.ProgrammingError:
+        except sqlite3.ProgrammingError:  # the parameters have no names
             return [None] * self._count_unnamed(sql)
         return named
 
