@@ -134,8 +134,8 @@ class _NonBlockingWriter(io.TextIOBase):
 
 def _event_first(_logger: object, _method: str, line: structlog.typing.EventDict) -> Mapping[str, object]:
     """Put the time, the level and the event first, because a narrow terminal may cut the end of a line."""
-    first = [name for name in ("timestamp", "level", "event") if name in line]
-    return {name: line[name] for name in dict.fromkeys((*first, *line))}
+    first = {name: line[name] for name in ("timestamp", "level", "event") if name in line}
+    return {**first, **line}
 
 
 def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -180,4 +180,5 @@ class ChangeSeries(msgspec.Struct, array_like=True, frozen=True, tag="c"):
 
         If the clock was set back to before the last change, the change moves to the time of this answer.
         """
-        return ChangeSeries(source.value, min(self.value, wall) if source.value == self.mark else wall)
+        has_changed = source.value != self.mark
+        return ChangeSeries(source.value, wall if has_changed else min(self.value, wall))

@@ -165,7 +165,7 @@ class FileStorage(Storage):
         if not is_new and not self._path.stat().st_size:
             # SQLite would take it for a new database, and the loss would not be reported.
             raise ValueError("it is empty")
-        self._database = database = sqlite3.connect(self._path, timeout=BUSY_SECONDS, check_same_thread=False)
+        self._database = database = sqlite3.connect(self._path, timeout=BUSY_SECONDS)
         if is_new:
             try:
                 database.executescript(_CREATE)
@@ -182,6 +182,7 @@ class FileStorage(Storage):
         rows = database.execute(_ROWS).fetchall()
         if any(checksum != _checksum(values) for *values, checksum in rows):
             raise ValueError("a row is damaged")
+        # A commit is on disk before it returns.
         database.execute("PRAGMA synchronous = FULL")
         found = self._path.stat()
         self._file_id = (found.st_dev, found.st_ino)

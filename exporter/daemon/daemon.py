@@ -53,7 +53,6 @@ class Daemon:
         load: reads the settings again, for a reload.
         machine: the clocks, randomness, executors, connections, storage and server that it uses.
         database: the storage in a state database; None if the state is elsewhere.
-        work: the parts that poll, count and render.
     """
 
     settings: Settings
@@ -114,7 +113,7 @@ class Daemon:
         if own is not None and not settings.state.is_shared:
             set_aside, executor = self.telemetry.record_set_aside, machine.executors("state")
             await self._start_work(own, machine.open_storage(settings.state, machine.clocks, set_aside, executor))
-            self.telemetry.show(self.telemetry.shard_held, {} if own.index is None else {(str(own.index),): 1})
+            self.telemetry.show(self.telemetry.shard_held, {(str(own.index),): 1})
             return
         self.database = database = postgres_storage(settings)
         shard = await self._claim(database)

@@ -52,7 +52,6 @@ class Work:
 
     Attributes:
         tasks: the rounds, and what else runs until the work ends.
-        store: the results of polls.
         parts: what the endpoints read.
     """
 
@@ -217,6 +216,7 @@ class Work:
         telemetry.show(telemetry.targets, states)
         failing = Counter((one.target.account, one.collector, one.reason) for one in statuses if one.reason)
         telemetry.show(telemetry.failing, failing)
+        # Databases, which are not among these accounts, have no such totals.
         mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
         mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.families)
         telemetry.show(telemetry.mismatched, mismatched)
@@ -240,7 +240,7 @@ class Work:
         self.registry.save(self.ledger.store_list)
 
     def forget_removed(self) -> None:
-        """Delete the counters of targets that have not been polled for longer than their retention."""
+        """Delete the counters of targets that are not polled, if their last success is older than `state.retention`."""
         limit = self._clocks.wall() - self._settings.state.retention
         polled = self.schedule.polled()
         rows = list(self.ledger.remembered().items())

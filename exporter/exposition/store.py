@@ -129,7 +129,6 @@ class Store:
         monotonic: a clock in seconds that never jumps.
         lifetime: collector, target → seconds for which values are valid, as `Schedule.lifetime` computes them.
         remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
-        statuses: the status of each target for each collector.
         has_changed: set while there are changes not yet taken.
         gone: the targets that no longer exist on the platform, as their own answers have said.
     """

@@ -83,6 +83,7 @@ class Pace:
 
     def shortest(self, plans: Mapping[str, Plan]) -> float:
         """Return the shortest effective interval of the polls; 0 without polls."""
+        # Until the next refresh, there are rates of collectors that a reload has switched off.
         intervals = [plans[name].interval for name in self.poll_rates if name in plans]
         return min(intervals, default=0.0) * self.stretch
 

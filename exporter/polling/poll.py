@@ -30,7 +30,6 @@ class Poller:
     Attributes:
         registry: the targets; results for removed ones are dropped.
         store: receives the families and the status of each target.
-        ledger: counts polls, and returns the counters to publish.
         telemetry: receives the durations of polls, and the corrections of counters.
         max_label_values: the most label values of a metric for each target.
     """
@@ -135,7 +134,8 @@ class Poller:
 
         Failures that no series shows are logged: of names, and of the lists of accounts that another shard polls.
         """
-        collector, target, fault = poll.plan.collector, poll.target, polled.error or polled.naming_error
+        collector, target = poll.plan.collector, poll.target
+        fault = polled.error or polled.naming_error
         self.schedule.durations[collector.name] = seconds
         self.telemetry.duration.labels(collector.name).set(seconds)
         if collector.supplies_names:

@@ -70,7 +70,6 @@ class RunningPoll:
         account: the account or the database of the target.
         until: when the next poll of the same target is due, on the monotonic clock.
         is_answered: whether its calls have ended, so that another poll of the account may begin.
-        task: runs the poll.
     """
 
     plan: Plan

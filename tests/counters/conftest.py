@@ -19,12 +19,12 @@ async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
 
 @pytest.fixture
 def connections(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
-    """Return a list that gets each new SQLite connection, so that a test can set PRAGMAs of one."""
+    """Return a list that gets each new SQLite connection, so that a test can use one on its own thread."""
     made: list[sqlite3.Connection] = []
-    connect = sqlite3.connect
+    connect: Any = sqlite3.connect
 
     def note(*args: Any, **settings: Any) -> sqlite3.Connection:
-        made.append(connect(*args, **settings))
+        made.append(connect(*args, check_same_thread=False, **settings))
         return made[-1]
 
     monkeypatch.setattr(sqlite3, "connect", note)
