@@ -43,7 +43,10 @@ class ShardLocks:
         return session.is_holder
 
     async def read(self, session: Session) -> set[int]:
-        """Return the locked shards, also in `held`; raises OtherTotalError if exporters have another number of them."""
+        """Read which shards are locked, keep them in `held`, and return them.
+
+        Raises OtherTotalError, and ends the session, if exporters with another total number of shards are running.
+        """
         ((token, locks),) = await session.ask(_HELD, {"class": self._class})
         session.check_own(is_own=token == session.token)
         self.held = {lock % _TOTAL_FACTOR for lock in locks if lock // _TOTAL_FACTOR == self.total}

@@ -141,7 +141,8 @@ class Accounts:
         found: dict[str, bool] = {}
         for name in self._names():
             account = self.entries[name]
-            found[name] = self._observers[name].is_up(account.pace.shortest(self._plans), account.client.timeout)
+            interval = account.pace.shortest_interval(self._plans)
+            found[name] = self._observers[name].is_up(interval, account.client.timeout)
         return found
 
     def clock_offsets(self) -> dict[tuple[str, ...], float]:

@@ -21,6 +21,7 @@ from exporter.validation.configuration_errors import KeyPath
 
 # The id of the placeholder target that is used when an account has no target of a kind.
 ANY = "*"
+_UNKNOWN = "not known, removed, or left out by the configuration"
 # After so many targets, which take about 10 ms, other tasks of the event loop may run.
 _TARGETS_AT_ONCE = 1000
 
@@ -116,17 +117,24 @@ class Explainer:
         """Return the kinds of targets that there are, in order."""
         return sorted({kind for collector in self.collectors() for kind in collector.kinds})
 
-    def presence(self, targets: Iterable[str]) -> dict[str, str]:
-        """Return label or name, as given → what is known of the target, provided that it has no absences."""
-        states = dict.fromkeys(targets, "not known, removed, or left out by the configuration")
+    def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
+        """Return label or name, as given → why `absences` has nothing for it, in words.
+
+        That the targets have no absences is not checked. If several have a name, one that this process polls decides.
+        """
+        answers = dict.fromkeys(targets, _UNKNOWN)
         shard = self.registry.shard
         for selection in self.registry.selections(*self.kinds()):
             for one in self.registry.selected(selection.account, selection.kind):
-                for given in states.keys() & {one.key.label, one.name, self.registry.name_of(one.key)}:
+                # The name in a resource's own answer may be newer than that in the list.
+                names = {one.key.label, one.name, self.registry.name_of(one.key)}
+                for given in names & answers.keys():
                     owner = self.registry.owner_of(one.key, one.parent)
-                    is_own = owner == shard.index
-                    states[given] = "nothing is absent" if is_own else f"shard {owner} of {shard.total} polls it"
-        return states
+                    if owner == shard.index:
+                        answers[given] = "nothing is absent"
+                    elif answers[given] == _UNKNOWN:
+                        answers[given] = f"shard {owner} of {shard.total} polls it"
+        return answers
 
     def _findings(
         self, families: frozenset[str], targets: frozenset[str]

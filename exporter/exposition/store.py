@@ -105,6 +105,11 @@ class Status:
             return PENDING
         return UP if self.up else FAILING
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether its polls fail, and no values of an earlier success are served any more."""
+        return self.state == FAILING and self.success > 0 and not self.families
+
     def health(self) -> tuple[Family, ...]:
         """Return the health families of the target."""
         target = self.target

@@ -81,8 +81,11 @@ class Pace:
         """Return the effective seconds between two polls of a target."""
         return plan.interval_of(target) * self.stretch
 
-    def shortest(self, plans: Mapping[str, Plan]) -> float:
-        """Return the shortest effective interval of the polls; 0 without polls."""
+    def shortest_interval(self, plans: Mapping[str, Plan]) -> float:
+        """Return the shortest effective interval of the collectors that have targets in the account; 0 without any.
+
+        The own intervals of targets are ignored: only queries of databases have them.
+        """
         # Until the next refresh, there are rates of collectors that a reload has switched off.
         intervals = [plans[name].interval for name in self.poll_rates if name in plans]
         return min(intervals, default=0.0) * self.stretch

@@ -44,7 +44,7 @@ NAMES_SECONDS = 30.0
 
 
 class DueEntry(NamedTuple):
-    """When a target is due by a collector.
+    """The time at which a collector polls a target next.
 
     Attributes:
         at: the time, on the monotonic clock.

@@ -19,7 +19,7 @@ from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
-_BANDWIDTH, _REQUESTS, _ERRORS, _STORED, _CHARGES, _CPU, _CACHE_HITS = range(7)
+_BANDWIDTH, _REQUESTS, _ERRORS_3XX, _ERRORS_4XX, _ERRORS_5XX, _STORED, _CHARGES, _CPU, _CACHE_HITS = range(9)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
 _get: Final = partial(operation, bearer=False, errors="empty", described=False)
@@ -104,7 +104,9 @@ async def _statistics(world: TheWorld, pull_zone_id: Annotated[int, Query(alias=
             "CacheHitRate": round(_between(world, 80, 99, _CACHE_HITS, pull_zone_id), 3),
             "BandwidthUsedChart": bandwidth,
             "RequestsServedChart": requests,
-            **{f"Error{n}xxChart": _chart(world, _ERRORS + 10 * n, pull_zone_id, 400 / n) for n in (3, 4, 5)},
+            "Error3xxChart": _chart(world, _ERRORS_3XX, pull_zone_id, 130),
+            "Error4xxChart": _chart(world, _ERRORS_4XX, pull_zone_id, 100),
+            "Error5xxChart": _chart(world, _ERRORS_5XX, pull_zone_id, 80),
         }
     )
 

@@ -1,4 +1,4 @@
-"""Lists every value that a flag and an environment variable can set."""
+"""Lists the flags and environment variables, and the value of the settings that each of them sets."""
 
 from dataclasses import dataclass
 from pathlib import Path

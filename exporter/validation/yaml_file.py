@@ -113,7 +113,7 @@ class _Loader(yaml.SafeLoader):
     }
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - PyYAML's
-        """Compose a node, which is a mapping, a list, text or null."""
+        """Compose a node; raises MarkedYAMLError for an explicit type, and for text with half of a surrogate pair."""
         node = super().compose_node(parent, index)
         if node is not None and node.tag not in _TAGS:
             raise _wrong("found an explicit type, expected text", node)

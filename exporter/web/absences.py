@@ -35,7 +35,7 @@ async def absences(parts: Parts, families: Collection[str], targets: Collection[
     found = await explainer.absences(families, targets)
     lacking = [target for absence in found for target in absence.targets]
     explained = {target.key.label for target in lacking} | {target.name for target in lacking}
-    others = explainer.presence(given for given in targets if given not in explained)
+    others = explainer.why_unexplained(given for given in targets if given not in explained)
     rows = [
         {
             "account": absence.account,

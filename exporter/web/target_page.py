@@ -42,7 +42,7 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     known |= {account: (one.key, one.name) for account, one in removals.items()}
     chosen = sorted(account for account in known if not asked or account in asked)
     if not chosen:
-        why = parts.process().spare or parts.explainer.presence([label])[label]
+        why = parts.process().spare or parts.explainer.why_unexplained([label])[label]
         kinds = ", ".join(parts.explainer.kinds())
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {kinds}")
     if len(chosen) > 1:

@@ -84,17 +84,15 @@ def _matches(asked: Json, words: Collection[str], status: Status) -> bool:
 
 
 def target_values(parts: Parts, status: Status) -> Json:
-    """Return a target as one collector sees it; `reason` is one word for its failure."""
+    """Return a target as one collector sees it: times are unix seconds, None if never; `reason` is one word."""
     wall, due = parts.clocks.wall(), parts.schedule.due_at(status.key)
-    # A stale target has failed for so long that its series have ended.
-    is_stale = status.polled > 0 and status.success > 0 and not status.up and not status.families
     return {
         "account": status.target.client_name,
         "collector": status.collector,
         "target": status.target.key.label,
         "name": status.target.name,
         "state": status.state,
-        "stale": is_stale,
+        "stale": status.has_ended,
         "reason": status.reason,
         "message": status.message,
         "last_success": status.success or None,
@@ -102,5 +100,6 @@ def target_values(parts: Parts, status: Status) -> Json:
         "next_poll": None if due is None else wall + max(0.0, due - parts.clocks.monotonic()),
         "failing_since": status.since or None,
         "duration": status.duration if status.polled else None,
-        "chart": [] if is_stale else [int(one) if one.is_integer() else one for one in status.chart],
+        # In JSON, 3 is shorter than 3.0.
+        "chart": [] if status.has_ended else [int(one) if one.is_integer() else one for one in status.chart],
     }

@@ -21,7 +21,7 @@ _AT_ONCE = 1000
 
 @dataclass(slots=True, eq=False)
 class LabelsAndThresholds:
-    """Serves what the settings define for the targets that this process polls, by the targets' latest names."""
+    """Serves the labels, thresholds and budgets of targets, whose latest names the entries of the settings match."""
 
     registry: Registry
     store: Store

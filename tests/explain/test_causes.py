@@ -233,9 +233,9 @@ async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or
         for zone in ZONES:
             shard, name = owner(f"main/{zone}", 3), zones.name(int(zone[-3:]))
             words = f"shard {shard} of 3 polls it" if shard else "nothing is absent"
-            assert explainer.presence([zone, name]) == {zone: words, name: words}
+            assert explainer.why_unexplained([zone, name]) == {zone: words, name: words}
         unknown = dict.fromkeys(("dns_zone/999", "x.example"), "not known, removed, or left out by the configuration")
-        assert explainer.presence(unknown) == unknown
+        assert explainer.why_unexplained(unknown) == unknown
         named = {target.key.label for one in await explainer.absences() for target in one.targets}
         assert named & set(ZONES) <= {zone for zone in ZONES if owner(f"main/{zone}", 3) == 0}
         assert "waf_custom_rule/*" not in named, "the configuration names one"

@@ -66,7 +66,7 @@ def _family_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
             if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
                 yield path, f"'{name}' is reserved for the exporter or Prometheus"
             elif stem in owners:
-                yield path, f"'{name}' is a family of {owners[stem]}"
+                yield path, f"'{name}' is taken: {owners[stem]} has a family of that name, with or without _total"
             # Equal names within an endpoint are refused by `Endpoint.conflicts`.
             elif name_by_stem.get(stem, name) != name:
                 yield path, f"'{name}' has the same exposed name as {name_by_stem[stem]}"

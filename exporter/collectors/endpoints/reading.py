@@ -81,7 +81,7 @@ def _single(found: object, part: Expression | None, document: object, convert: C
 def _by_label(
     label: str, found: object, expression: Expression, document: object, convert: Convert[T]
 ) -> Mapping[str, T] | None:
-    """Return label value → converted result; None if no field of the expression gives a result."""
+    """Return label value → converted result; None if the answer lacks the data, empty if its data are empty."""
     if found is None:
         return None
     # An expression such as `{a: A, b: B}` has a branch for each label value.
@@ -94,10 +94,9 @@ def _by_label(
         value = _single(entry, branches.get(key), document, convert)
         if value is not None:
             converted[key] = value
-    # The object of branches exists even if the answer has none of their fields; any other one is the answer's own.
-    if branches and not converted:
-        return None
-    return converted
+    # `{a: A, b: B}` gives an object also for an answer with neither A nor B. Without branches, an empty one is data.
+    is_missing = bool(branches) and not converted
+    return None if is_missing else converted
 
 
 def _pairs(found: object) -> Mapping[str, object]:

@@ -62,7 +62,7 @@ class AccountResult(NamedTuple):
 
 
 async def first_round(settings: Settings, progressed: Progress) -> list[AccountResult]:
-    """Poll as the daemon does, until each target has been polled once; return the results of each account."""
+    """Poll until each target has been polled once or its calls are paused; return the results of each account."""
     # A shard that the state database would assign is not known here: poll the targets of all shards.
     shard = settings.own_shard() or Shard()
     telemetry = Telemetry(CollectorRegistry(), __version__)

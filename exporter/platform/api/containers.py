@@ -19,7 +19,7 @@ TAGS = Operation(
     help="The tags of a container image; it only reads, although it is a POST.",
     answer=TypeAdapter(list[Each[ContainerImageTag]], config=DEFERRED),
     parameters=(
-        Parameter("registryId", "body", "string", "Registry: dockerhub, github, or a number as text."),
+        Parameter("registryId", "body", "string", "The registry: dockerhub, github, or its number."),
         Parameter("imageName", "body", "string", "The image's name."),
         Parameter("imageNamespace", "body", "string", "The image's namespace."),
     ),

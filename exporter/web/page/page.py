@@ -49,9 +49,9 @@ def plain(value: str) -> str:
 
 
 def untrusted(value: str) -> Markup:
-    """Write a text from the platform as escaped HTML, so that its direction does not affect the text around it.
+    """Write a text from the platform as HTML: shortened, escaped, and without effect on the direction of other texts.
 
-    A line may end after a part of a name or an id, such as `dns_zone/`.
+    A line may end after each part of a name or an id, such as `dns_zone/`.
     """
     pieces = _AFTER_A_PART.split(plain(value))
     return Markup("<bdi>{}</bdi>").format(Markup("<wbr>").join(pieces))
