@@ -31,7 +31,7 @@ class DayBuckets:
 
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
-        has_chart: False if the platform sent no chart (null or absent) in an otherwise good answer.
+        has_chart: False if an otherwise good answer has no chart (null or absent), or none with a readable day.
         is_whole: whether a count is the sum over all label values, because the answer does not contain them separately.
     """
 
@@ -41,7 +41,7 @@ class DayBuckets:
 
     @classmethod
     def of(cls, days: Mapping[int, float] | None) -> "DayBuckets":
-        """Return the source for the days of a chart; `days` is None if the answer has no chart."""
+        """Return the source for the days of a chart; `days` is None if the answer has no readable one."""
         return cls(days or {}, has_chart=days is not None)
 
 

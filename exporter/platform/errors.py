@@ -43,7 +43,7 @@ class PlatformError(Exception):
         self.retry_after = retry_after
 
     def redact(self, secrets: Collection[str]) -> None:
-        """Mask secrets in the error's texts. The body was masked before, except short secrets and escaped ones."""
+        """Mask secrets in the texts; in the body, those that are short or written with escapes were not masked."""
         self.args = (without_secrets(str(self), secrets),)
         self.error_key = without_secrets(self.error_key, secrets)
 
@@ -113,7 +113,7 @@ class RateLimited(StatusError, reason="rate_limited"):
 
 
 class ServerError(StatusError, reason="server_error"):
-    """5xx: the platform failed."""
+    """5xx: the platform failed; or a status that HTTP does not define."""
 
 
 class Redirected(StatusError, reason="redirect"):
@@ -159,13 +159,13 @@ _BY_STATUS: dict[int, type[StatusError]] = {
     408: RequestTimeout,
     429: RateLimited,
 }
-_BY_HUNDRED: dict[int, type[StatusError]] = {3: Redirected, 4: Rejected}
+_BY_FIRST_DIGIT: dict[int, type[StatusError]] = {3: Redirected, 4: Rejected}
 _UNAVAILABLE = 503
 _TEMPORARY = (TransportError, RequestTimeout, RateLimited, ServerError)
 
 
 def may_be_retried(error: PlatformError) -> bool:
-    """Return whether another attempt of a read may succeed."""
+    """Return whether another attempt of a read may succeed; a fault of TLS would only occur again."""
     return isinstance(error, _TEMPORARY) and not isinstance(error, TlsFault)
 
 
@@ -178,4 +178,4 @@ def asks_to_wait(error: PlatformError) -> bool:
 
 def class_for_status(status: int) -> type[StatusError]:
     """Return the class of error for an HTTP status that is not a success."""
-    return _BY_STATUS.get(status) or _BY_HUNDRED.get(status // 100, ServerError)
+    return _BY_STATUS.get(status) or _BY_FIRST_DIGIT.get(status // 100, ServerError)

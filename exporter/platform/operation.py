@@ -23,7 +23,7 @@ HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "
 PAGE_LIMIT = 4 * 1024 * 1024
 # The same for an answer that may be long and is not divided into pages.
 WHOLE_LIMIT = 16 * 1024 * 1024
-# The extension of an `httpx.Request` that holds its address as text. The request's own `httpx.URL` is a placeholder: a
+# The key of an extension of `httpx.Request`: its address as text. The request's own `httpx.URL` is a placeholder: a
 # real one takes long to create, and would change the case of the host and the percent-encoding.
 ADDRESS = "address"
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -31,14 +31,14 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A documented parameter.
+    """A parameter of an operation.
 
     Attributes:
         name: its name in the request.
         place: where it is sent: in the path, the query, or the JSON body.
         type: the type of its value; `date-time` is text in ISO 8601.
-        required: whether a request without it is refused.
-        secret: whether its value may only come from standard input or a file.
+        required: whether every request must have it.
+        secret: whether its value is masked in answers, and `call` reads it only from a file or standard input.
         help: one sentence.
         allowed: the allowed numbers with their names; None if all values are allowed.
     """
@@ -54,10 +54,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[T]):
-    """An operation of the interface document, or an undocumented one that deployments are known to have.
+    """An operation: of the interface document, an undocumented one that deployments have, or a configured endpoint.
 
     Attributes:
-        name: the `operation` label, and its name on the command line.
+        name: the value of the label `operation`, and its name in the command `call`.
         path: the path below the base address, with placeholders such as `{id}` for the parameters in it.
         answer: validates the body, which is the payload or an `Envelope` around it; `T` is the type of the payload.
         writes: whether it may change anything on the platform; it is then sent only once.
@@ -83,11 +83,10 @@ class Answer(Generic[T_co]):
     """A good answer.
 
     Attributes:
-        value: the payload; None only if the status is one of the operation's `absent` statuses.
-        date: the platform's time, as `PlatformTime` accepts it; None if it is not known.
+        value: the payload, or what a function made of it. The client returns None only for an `absent` status.
+        date: the platform's time at the answer, as `PlatformTime` computes it; None if it is not known.
         raw: the body, in which the secrets of the call are masked; empty if the answer was built from others.
-        seconds: how long the last attempt took, from its start to the end of the body; 0 if the answer was built from
-            others.
+        seconds: how long the last attempt took, until the end of the body; 0 in an answer that was built without it.
     """
 
     value: T_co
@@ -133,7 +132,7 @@ def normalized_url(base_url: str) -> str:
 
 
 def address_of(base_url: str, request: Request[Any]) -> str:
-    """Return the URL of a request, with its query; `base_url` is that of the management API or of a database.
+    """Return the URL of a request, with its query. `base_url` is a management API or a database; it may end with `/`.
 
     Raises:
         KeyError: a parameter of the path is missing.

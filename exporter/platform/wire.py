@@ -82,9 +82,11 @@ def _refuse_boolean(value: object) -> object:
     return value
 
 
-# An integer of the interface document: at most 64 bits, so that later conversions cannot overflow.
+# At most 64 bits, so that later conversions cannot overflow.
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_refuse_boolean)]
+# An integer of the interface document; None if it is null, missing or unreadable.
 Integer = Int64 | None
+NonNegative = Annotated[Int64, Field(ge=0)] | None
 
 
 def enum_of(field: str, values: Collection[int]) -> AfterValidator:
@@ -101,7 +103,6 @@ def enum_of(field: str, values: Collection[int]) -> AfterValidator:
     return AfterValidator(report_unknown)
 
 
-NonNegative = Annotated[Int64, Field(ge=0)] | None
 # The id of a resource in a list; it is never 0, which platforms send for a missing id.
 Identity = Annotated[Int64, Field(ge=1)]
 # A number of the interface document, with or without a fraction; `true` and texts are no numbers.
@@ -144,7 +145,7 @@ _MOST_DESCRIBED = 3
 
 
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
-    """Validate parsed JSON; a number or date that cannot be read becomes null, and so does a list of numbers with one.
+    """Validate parsed JSON. A number or date that cannot be read becomes null; if it is in a list, the whole list does.
 
     Args:
         validate: validates the JSON with pydantic.

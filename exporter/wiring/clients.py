@@ -32,10 +32,10 @@ class Access:
 
     Attributes:
         base_url: the management API, or a database's endpoint.
-        scheme: how calls are authenticated, as `Credential` names it.
+        scheme: the header that contains the key: `access_key` or `bearer`, as `Credential` describes.
         key: the key or the token, or the file that contains it.
         requests_per_second: the requests a second that this process may send.
-        max_in_flight: the calls at once that this process may make.
+        max_in_flight: how many calls this process may make at once.
         timeout: the time limit of an attempt, in seconds.
     """
 
@@ -75,7 +75,7 @@ class ClientMachine:
     Attributes:
         random: returns a number in [0, 1).
         executors: creates an executor for each kind of call that may block.
-        connector: returns a function that creates the transport of an account.
+        connector: returns a function that creates the transport of an account or a database.
     """
 
     clocks: Clocks = SYSTEM
@@ -98,7 +98,7 @@ def client_of(
         access: how it is called.
         observer: is notified of every attempt.
         machine: what the client uses of its machine.
-        platform_time: the time of the account's platform; None if it is not known yet.
+        platform_time: the time of the account's platform, if it is shared with the ledger; else the client has its own.
         parsing: parses long answers, as `Client` describes.
 
     Raises:

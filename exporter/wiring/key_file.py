@@ -36,7 +36,7 @@ class KeyFile:
         self._reading: asyncio.Task[None] | None = None
 
     def last_key(self) -> str:
-        """Return the key that was read last; raises CredentialError if the file could not be read."""
+        """Return the key that was read last; raises CredentialError if the last reading gave none."""
         if self._problem:
             raise CredentialError(f"the key cannot be read: {self._problem}")
         return self._key
@@ -44,7 +44,7 @@ class KeyFile:
     async def refresh(self) -> None:
         """Start to read the file as `start_refresh` does, and wait for the result, at most `PATIENCE` seconds."""
         self.start_refresh()
-        # A reading that began earlier probably hangs; no further call waits for it.
+        # A reading that has taken longer than that probably hangs; no further call waits for it.
         if self._reading is not None and self._monotonic() - self._began_at <= PATIENCE:
             await asyncio.wait({self._reading}, timeout=PATIENCE)
 

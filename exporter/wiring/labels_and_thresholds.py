@@ -88,9 +88,10 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
     account_name, target_label = label_value(target.account), label_value(target.key.label)
     families = []
     if labels := _labels_of(target, account):
-        keys = sorted(labels)
-        info = replace(TARGET_LABELS, labels=(*TARGET_LABELS.labels, *keys))
-        families.append(Family(info, (Sample((account_name, target_label, *(labels[key] for key in keys)), 1.0),)))
+        # Sorted, so that the order does not depend on which entries have set the labels.
+        names, values = zip(*sorted(labels.items()), strict=True)
+        info = replace(TARGET_LABELS, labels=(*TARGET_LABELS.labels, *names))
+        families.append(Family(info, (Sample((account_name, target_label, *values), 1.0),)))
     if thresholds := _thresholds_of(target, settings.thresholds):
         samples = (Sample((account_name, alert, target_label), value) for alert, value in thresholds.items())
         families.append(Family(ALERT_THRESHOLD, tuple(samples)))
@@ -98,7 +99,7 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
 
 
 def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
-    """Return label → value of a target; the first entry that matches has priority, the account's labels come last."""
+    """Return label → value of a target: that of the first matching entry with the label, else that of the account."""
     labels = dict(account.labels)
     # In reverse, so that the labels of the first entry that matches are set last.
     for entry in reversed(account.target_labels):

@@ -95,8 +95,8 @@ def _zone_attributes(zone_id: int | None) -> dict[str, str]:
 
 
 def _images(account: AccountSettings) -> Iterator[Target]:
-    """Yield the target of each configured image; its id and its name are the parts of the image's address."""
+    """Yield the target of each configured image; its id, which is also its name, is the image's address."""
     for image in account.images:
         parts = {"registry_id": image.registry_id, "namespace": image.namespace, "name": image.name}
-        key = "/".join(parts.values())
-        yield Target(account.name, "image", key, key, attributes=parts, watched=image.watch_tags)
+        address = "/".join(parts.values())
+        yield Target(account.name, "image", address, address, attributes=parts, watched=image.watch_tags)

@@ -29,8 +29,8 @@ def own_storage(
 ) -> Storage:
     """Create the storage of a process that shares its state with no other: a file, or its memory.
 
-    `set_aside` is called with unix seconds when a damaged file was renamed. `executor` has one thread, for the calls to
-    the file.
+    `set_aside` is called after a damaged file was renamed, with the time in unix seconds. `executor` has one thread,
+    for the calls to the file.
 
     Raises:
         ConfigurationError: the file's name is relative to a directory that was removed.

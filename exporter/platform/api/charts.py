@@ -7,18 +7,19 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+# `fromisoformat` would also accept a key such as `20260208`, which may be a number.
 DATE = re.compile(r"\d{4}-\d\d-\d\d($|[T ]\d\d:\d\d)", re.ASCII)
 _DAY_FIRST = re.compile(r"\A(\d\d)-(\d\d)-(\d{4})\Z", re.ASCII)
-DAY = timedelta(days=1)
-SHORTEST_MONTH = timedelta(days=28)
+_DAY = timedelta(days=1)
+_SHORTEST_MONTH = timedelta(days=28)
 
 
 @lru_cache(maxsize=8192)
 def bucket_time(key: str) -> datetime | None:
     """Return the UTC time at which a bucket of a chart begins, from the bucket's key; None if the key is not a date.
 
-    Accepts `2026-02-08`, `08-02-2026`, and `2026-02-08T00:00:00` with up to nine digits of fraction and with `Z` or an
-    offset. Results are cached because all zones send the same keys.
+    Accepts `08-02-2026`, `2026-02-08`, and `2026-02-08T00:00`, with a space instead of `T` or not, with seconds, their
+    fraction, and `Z` or an offset or not. Results are cached because all zones send the same keys.
     """
     key = _DAY_FIRST.sub(r"\3-\2-\1", key)
     if DATE.match(key) is None:
@@ -34,11 +35,11 @@ class Buckets(NamedTuple):
     """The buckets of a chart, summed by UTC day.
 
     Attributes:
-        sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. None if
-            there is no chart, or no bucket has a date and a value: it is then not known which days have a count.
+        sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. Empty if
+            the chart has no buckets. None if there is no chart, or it has buckets, but none with a date and a value.
         has_unreadable_keys: whether a bucket has a key that is not a date.
-        width: the days from the beginning of a bucket to that of the next, if this distance is regular and longer than
-            a day: either the buckets are so long, or the days between them are missing. Otherwise 0.
+        width: the days from the beginning of a bucket to that of the next (of months, the shortest), if this is regular
+            and longer than a day: either the buckets are so long, or the days between them are missing. Otherwise 0.
     """
 
     sums: dict[int, float] | None
@@ -47,7 +48,7 @@ class Buckets(NamedTuple):
 
     @classmethod
     def of(cls, chart: Mapping[str, float | None] | None) -> "Buckets":
-        """Read a chart."""
+        """Sum the values of a chart by the days of its keys; None is a missing chart."""
         if chart is None:
             return cls(None)
         ordinals, width = _read_keys(tuple(chart))
@@ -69,11 +70,11 @@ def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
 
 
 def _width(moments: list[datetime]) -> float:
-    """Return `Buckets.width` of buckets that begin at these times."""
+    """Return `Buckets.width` of buckets that begin at these times; 0 if there are fewer than three."""
     gaps = [later - earlier for earlier, later in pairwise(sorted(moments))]
     if len(gaps) < 2:  # noqa: PLR2004 - one distance alone may be an omitted day
         return 0
     shortest = min(gaps)
     # Months have different lengths.
-    is_regular = shortest >= SHORTEST_MONTH or len(set(gaps)) == 1
-    return shortest / DAY if shortest > DAY and is_regular else 0
+    is_regular = shortest >= _SHORTEST_MONTH or len(set(gaps)) == 1
+    return shortest / _DAY if shortest > _DAY and is_regular else 0

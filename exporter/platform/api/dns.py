@@ -42,19 +42,19 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets of all charts are longer than a day. Their sum is the total, so no day is missing.
+            WrongShape: the buckets of all charts are longer than a day; no day is missing, as they sum to the total.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]
         have_equal_widths = queries.width > 0 and all(chart.width == queries.width for chart in charts)
-        is_whole = queries.sums is not None and sum(queries.sums.values()) == self.total_queries_served
-        if have_equal_widths and is_whole:
+        is_no_day_missing = queries.sums is not None and sum(queries.sums.values()) == self.total_queries_served
+        if have_equal_widths and is_no_day_missing:
             raise WrongShape(f"the charts have no counts of days: their buckets are {queries.width:g} days long")
         return [chart.sums for chart in charts]
 
     @model_validator(mode="after")
     def _report_unreadable_keys(self, info: ValidationInfo) -> Self:
-        # `exporter.platform.http.responses.payload` passes the set of the fields with unexpected values as the context.
+        """Add the charts with keys that are not dates to the context: the set `unexpected` of `responses.payload`."""
         if info.context is not None:
             unreadable = (field for field, buckets in self.charts.items() if buckets.has_unreadable_keys)
             info.context.update(map(to_pascal, unreadable))

@@ -60,7 +60,7 @@ class SearchListing:
     """The result of a search, from all its pages.
 
     Attributes:
-        names: resource → its name; empty if the platform sent none.
+        names: resource → its name, which is empty if the platform sent none.
         total: the platform's count; None if it sent none.
         complete: whether the number of distinct resources equals the platform's count.
         fault: the error that ended the search early. None if there was none, or if the platform refused a later page,

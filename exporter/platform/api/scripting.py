@@ -98,12 +98,12 @@ UPDATE = Operation(
     writes=True,
 )
 
-# The documented update without any field to change, which returns the script. The interface document does not say what
-# happens to omitted fields, so it is used only if the configuration says so.
+# An update without any field to change, which returns the script and counts as a read. The interface document does not
+# say that omitted fields keep their values, so polls use this operation only if the configuration has `read: update`.
 READ_BY_UPDATE = replace(
     UPDATE,
     name="script_read_by_update",
-    help="Reads a script by an update without changes; only used if the configuration says so.",
+    help="Reads a script by an update without changes; polls use it only with `read: update`.",
     parameters=(_SCRIPT_ID,),
     writes=False,
 )

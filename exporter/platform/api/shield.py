@@ -32,7 +32,7 @@ ZONES = Operation(
     answer=TypeAdapter(models.ShieldZonePage),
     parameters=(
         Parameter("page", "query", "integer", "Page, from 1.", required=False),
-        Parameter("perPage", "query", "integer", "Zones a page, 1 to 1,000.", required=False),
+        Parameter("perPage", "query", "integer", "Zones per page, 1 to 1,000.", required=False),
     ),
 )
 
@@ -134,9 +134,9 @@ class ZoneListing:
 
     Attributes:
         zones: id → zone, in the platform's order.
-        unusable: id of a zone whose item is invalid → what is wrong with the item.
+        unusable: id of a zone that has only an invalid item → what is wrong with the item.
         total: the platform's count; None if it sent none.
-        complete: whether the number of distinct zones equals the platform's count.
+        complete: whether the number of distinct zones, with the unusable ones, equals the platform's count.
     """
 
     zones: Mapping[int, models.ShieldZone]
@@ -153,7 +153,7 @@ async def list_zones(caller: Caller) -> Answer[ZoneListing]:
     """
     zones: dict[int, models.ShieldZone] = {}
     unusable: dict[int, str] = {}
-    without_id = received = 0
+    without_id = listed = 0
     page_number = 1
     for _ in range(MOST_PAGES):
         answer = await caller.call(Request(ZONES, query={"page": page_number, "perPage": PAGE_SIZE}))
@@ -164,11 +164,11 @@ async def list_zones(caller: Caller) -> Answer[ZoneListing]:
                 unusable[zone_id] = item.fault
             else:
                 without_id += 1
-        received_before = received
-        received = len(zones) + len(unusable) + without_id
-        next_page = _page_after(page_number, received, answer.value.page)
+        listed_before = listed
+        listed = len(zones) + len(unusable) + without_id
+        next_page = _page_after(page_number, listed, answer.value.page)
         # Stop at a page without a new zone: the platform may ignore `page`, and would send the same one without end.
-        if next_page is None or received == received_before:
+        if next_page is None or listed == listed_before:
             break
         page_number = next_page
     total = answer.value.page.total_count if answer.value.page is not None else None
@@ -178,12 +178,12 @@ async def list_zones(caller: Caller) -> Answer[ZoneListing]:
     return Answer(ZoneListing(zones, unusable, total, complete), answer.date)
 
 
-def _page_after(number: int, received: int, page: models.Page | None) -> int | None:
-    """Return the number of the page after page `number`, with `received` zones so far; None after the last page."""
+def _page_after(number: int, listed: int, page: models.Page | None) -> int | None:
+    """Return the number of the page after page `number`, with `listed` zones so far; None after the last page."""
     if page is None:
         return None
     if page.next_page is not None and page.next_page > number:
         return page.next_page
-    has_more_zones = page.total_count is not None and received < page.total_count
+    has_more_zones = page.total_count is not None and listed < page.total_count
     has_more_pages = page.total_pages is not None and number < page.total_pages
     return number + 1 if has_more_zones or has_more_pages else None

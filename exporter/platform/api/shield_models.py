@@ -73,7 +73,7 @@ class ShieldZone(CamelWire):
 
 
 class Page(CamelWire):
-    """The number of a page in the list of shield zones, and the size of the list."""
+    """Where a page stands in the list of shield zones: its number, the next one, and the size of the list."""
 
     total_count: Integer = None
     total_pages: Integer = None
@@ -107,7 +107,7 @@ class BreachCounts(CamelWire):
 
 
 class RateLimitMetrics(CamelWire):
-    """Breaches of one rate limit: their sums over the last 28 days, and the counts of each day."""
+    """Breaches of one rate limit: the sums of 28 days, and for each day its counts by action or a plain number."""
 
     ratelimit_id: Integer = None
     overview: BreachCounts | None = None
@@ -237,7 +237,7 @@ class Condition(CamelWire):
 
 
 class RuleConfiguration(Condition):
-    """The first condition of a custom WAF rule."""
+    """The first condition of a custom WAF rule, and the conditions that are chained to it."""
 
     transformation_types: list[Any] | None = None
     chained_rule_conditions: list[Condition] | None = None

@@ -30,13 +30,15 @@ def read_row(raw: object) -> tuple[Cell, ...]:
 
 
 def _cell(raw: object) -> Cell:
-    """Convert the JSON of a value; an infinite number or NaN becomes None. Raises ValueError if it is no value."""
+    """Convert the JSON of a value; infinity and NaN become None. Raises ValueError if it is no value of SQL."""
     match raw:
         case {"type": "text", "value": str(text)}:
             return text
-        # The protocol writes integers as text.
-        case {"type": "integer", "value": str(number) | int(number)} if not isinstance(number, bool):
-            return int(number) if isinstance(number, int) or len(number) <= LONGEST_INTEGER else number
+        # The protocol writes integers as text; numbers are accepted, too.
+        case {"type": "integer", "value": str(digits)}:
+            return int(digits) if len(digits) <= LONGEST_INTEGER else digits
+        case {"type": "integer", "value": int(number)} if not isinstance(number, bool):
+            return number
         case {"type": "float", "value": float(number) | int(number)} if not isinstance(number, bool):
             return float(number) if abs(number) <= sys.float_info.max else None
         # JSON cannot express an infinite float: libSQL servers write null instead, others may write a text.
@@ -205,18 +207,14 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
 
 
 def _rows(result: Mapping[str, Any], most_rows: int | None) -> Rows:
-    """Convert the JSON of a result, at most this many rows; raises WrongShape if it is not as documented."""
-    rows_json: Any = result.get("rows")
-    is_cut = most_rows is not None and isinstance(rows_json, list) and len(rows_json) > most_rows
-    if is_cut:
-        result = {**result, "rows": rows_json[:most_rows]}
+    """Convert the JSON of a result, with `most_rows` rows at most (None: all); raises WrongShape if it is malformed."""
     try:
         # Numbers that cannot be read here are not reported: they are statistics of the result, which no metric uses.
         parsed = validated(_RESULT.validate_python, result, set())
-        rows = tuple(map(read_row, parsed.rows))
+        rows = tuple(map(read_row, parsed.rows[:most_rows]))
     except ValueError:
         raise WrongShape("a result of the database has another shape than documented", status=200) from None
     columns = tuple(column.name or "" for column in parsed.cols)
     if any(len(row) != len(columns) for row in rows):
         raise WrongShape("a row of the database has more or fewer values than there are columns", status=200)
-    return Rows(columns, rows, is_cut)
+    return Rows(columns, rows, is_cut=len(rows) < len(parsed.rows))
