@@ -46,7 +46,7 @@ def counters_of(collector: TargetCollector[Any]) -> tuple[FamilyInfo, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """A caller that requests the DNS statistics of certain days (ordinals) instead of the last 30."""
+    """A caller that requests DNS statistics of certain days (ordinals), not of the last 30. Other requests are kept."""
 
     caller: Caller
     days: range
@@ -85,7 +85,7 @@ class AccountCharts:
         return self.client.utc_now().toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
-        """Fill the registry with the targets of the account: poll the collectors that discover targets."""
+        """Poll the collectors that discover targets, which fills the registry; errors are added to the failures."""
         accounts = self.registry.targets("account", every_shard=True)
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
@@ -96,6 +96,7 @@ class AccountCharts:
 
     async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[PastSeries]:
         """Return the counts that the platform shows of these days (ordinals) and the live counters do not contain."""
+        # Not all targets at once, because the time limit of a call includes its wait for the budget.
         in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
         reading = [
             self._try_read(in_flight, collector, target, days)
@@ -110,23 +111,23 @@ class AccountCharts:
         """Return the series of one target; none after an error, which is added to the failures."""
         async with in_flight:
             try:
-                return await self._past(collector, target, days)
+                return await self._past_series(collector, target, days)
             except (PlatformError, ValueError) as error:
                 self.failures.append(f"{self.account}: {target.key.label} ({target.name}): {error}")
                 return []
 
-    async def _past(self, collector: TargetCollector[Any], target: Target, days: range) -> list[PastSeries]:
+    async def _past_series(self, collector: TargetCollector[Any], target: Target, days: range) -> list[PastSeries]:
         """Return the series of one target with the counts that its live counters do not contain."""
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
         first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
-        # From the latest of these days on, all live counters count.
+        # From the latest of these days on, all live counters count: later days need not be read.
         days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
         shown = await self._shown(collector, target, days_to_read)
         # The labels are those of the live series. They depend on the target only, so the payload is None.
         named = target if row is None else replace(target, name=row.name)
         target_labels = tuple(label_value(label.value(named, None)) for label in collector.labels)
-        past = []
+        past: list[PastSeries] = []
         for (info, own_labels), counts in shown.items():
             series = live[info.name].series.get(own_labels) if info.name in live else None
             kept = {day: _uncounted(series, day, count) for day, count in counts.items() if day < first_live_days[info]}
@@ -143,7 +144,7 @@ class AccountCharts:
         return min([live.full_from, *first_days])
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
-        """Return the counts that the platform shows of these days, if they are closed."""
+        """Return the counts that the platform shows of these days, if they are closed; raises PlatformError."""
         # Only DNS statistics can be requested for certain days; the days of another chart are read with one poll.
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))  # a step must not be 0
         shown: Shown = {}
@@ -190,7 +191,7 @@ class AccountCharts:
 
 
 def _uncounted(series: Series | None, day: int, count: float) -> float:
-    """Return the part of a day's count that the live counter does not contain: the day's baseline, if it has one."""
+    """Return the part of a day's count that the live counter does not contain: the baseline, or all without one."""
     baseline = series.baseline(day) if isinstance(series, DaySeries) else None
     # After a correction, the count may be less than the baseline.
     return count if baseline is None else min(count, baseline)

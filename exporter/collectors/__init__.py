@@ -1,4 +1,4 @@
-"""The collectors: each polls one kind of target, and converts the answers to metrics. One module for each kind.
+"""The collectors: each polls one kind of target, and converts the answers to metrics.
 
 In: a target, and a caller with the poll's deadline. Out: the target's families and counts, or an error.
 `collector.py` defines what a collector is, and converts an answer to families. `catalogue.py` lists the collectors for

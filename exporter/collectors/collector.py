@@ -30,7 +30,7 @@ class Context:
         caller: makes the calls, until the poll's deadline.
         registry: the names of resources, and which of them this process polls.
         now: the time of the poll: the platform's, or this machine's if that is unknown.
-        report_found: receives each list that a discovery reads; its targets are polled before the next list is read.
+        report_found: receives each list that a discovery reads; its targets are scheduled before the next one is read.
     """
 
     caller: Caller
@@ -93,13 +93,14 @@ class Collector:
         name: the `collector` label, and the key under `collectors:` in the configuration.
         polls: the kind of target that it polls.
         interval: seconds between two polls of a target, if the configuration sets no other interval.
-        operations: the operations of the platform that a poll calls.
+        operations: the operations of the platform that a poll may call.
         families: every family that it can yield, in the order of the exposition.
         discovers: whether it finds the targets of an account.
         supplies_names: whether targets without a name are polled only after its first poll, which may find their names.
         every_shard: whether the processes of all shards make its polls, because the answers contain targets of all
             shards. Only the shard of the polled target itself publishes that target's series.
-        owns_target: whether a 404 means that the target no longer exists. All collectors then stop polling it.
+        owns_target: whether a 404 means that the target no longer exists. The target then has no series of any
+            collector, until a poll of this one succeeds.
     """
 
     __slots__ = ()
@@ -125,7 +126,7 @@ class Collector:
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that a target of this kind may have; if the id is unknown, those of any such target."""
+        """Return the families that a target may have; if its id is unknown, those that all of its kind may have."""
         return self.families
 
     def wants(self, _target: Target) -> bool:
@@ -158,9 +159,7 @@ def calling(
 ) -> Callable[[Context, Target], Awaitable[Answer[P]]]:
     """Return the `fetch` of a collector that makes one call.
 
-    Args:
-        operation: the operation.
-        path: the name of each parameter in its path, and the function that returns its value, an id.
+    `path` maps each parameter in the operation's path to the function that returns its value, an id.
     """
 
     async def fetch(context: Context, target: Target) -> Answer[P]:
@@ -262,12 +261,12 @@ def _by_label_values(values: Mapping[Any, T]) -> dict[LabelValues, T]:
 
 @lru_cache(maxsize=4096)
 def _label_values(key: str | LabelValues) -> LabelValues:
-    """Return the label values of a metric's key, which is a text if the metric has one label."""
+    """Return the label values of a metric's key, a text if there is one label. Most answers have the same keys."""
     return (label_value(key),) if isinstance(key, str) else tuple(label_value(part) for part in key)
 
 
 def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample, ...]:
-    """Return the samples of a metric; none if it has sources, because the ledger then computes its values."""
+    """Return the samples of a metric; none if the answer has no value, or if the ledger computes the values."""
     if metric.value is None:
         return ()
     value = metric.value(payload)
@@ -280,7 +279,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample
 
 
 def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
-    """Return the sources that the ledger reads, by label values; None if the metric or the answer has none."""
+    """Return label values and sources for the ledger; None if the metric or the answer has no sources."""
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None
@@ -302,7 +301,7 @@ def finite(number: float | None) -> float | None:
 
 
 def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float]:
-    """Return name → 1 for the name of an enum value, and → 0 for all other names and `unknown`; empty for None."""
+    """Return name → 1 for the current value, 0 for the others; `unknown` is one of the names. Empty for None."""
     current = enum_name(value, names)
     return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}
 
@@ -315,9 +314,9 @@ class TargetCollector(Collector, Generic[P]):
         fetch: makes the calls of one poll, and returns the payload.
         labels: the labels of its targets.
         metrics: the metrics in the payload.
-        name_of: returns the target's name in the payload; None if the payload has no name.
-        chart: returns the days (ordinal → count) that the status page draws; None if the payload has no chart.
-        total: returns the platform's total of these days; None if the payload has no total.
+        name_of: returns the target's name in the payload; not set if no payload has one.
+        chart: returns the days (ordinal → count) that the status page draws; not set if no payload has a chart.
+        total: returns the platform's total of these days; not set if no payload has one.
     """
 
     name: str

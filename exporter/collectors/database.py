@@ -181,35 +181,32 @@ class QueryCollector(Collector):
         return target.id in self._queries
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Execute the query, and convert its rows to samples."""
+        """Execute the query if it only reads, and convert its rows to samples."""
         configured = self._queries[target.id]
         database, query = configured.database, configured.query
         try:
-            await self._check.require(context.caller, database, query.sql)
+            await self._check.require_read_only(context.caller, database, query.sql)
             answer = await sql_over_http.execute(context.caller, [query.sql], most_rows=query.max_rows)
         except Forbidden as error:
             raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None
         (result,) = answer.value
         if isinstance(result, StatementError):
             raise result
-        family = Family(query.info, samples_of(database, query, result))
         labels = (label_value(database), query.name)
-        families = (
+        families = [
             Family(DURATION, (Sample(labels, answer.seconds),)),
             Family(ROWS, (Sample(labels, float(len(result.rows))),)),
             Family(INTERVAL, (Sample(labels, configured.interval),)),
-            *([family] if family.samples else []),
-        )
-        return PollResult((Outcome(target, families),), answer.date)
+        ]
+        if samples := samples_of(database, query, result):
+            families.append(Family(query.info, samples))
+        return PollResult((Outcome(target, tuple(families)),), answer.date)
 
 
 def samples_of(database: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
     """Return the samples of a query's rows; a row whose value is NULL, NaN or infinite has none.
 
-    Args:
-        database: the name of the database, which is the value of the first label.
-        query: the query.
-        rows: its result.
+    The value of the first label is the name of the database.
 
     Raises:
         WrongShape: a column is missing, a value is not a number, two rows have the same labels, or there are too many
@@ -246,7 +243,8 @@ def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
     return {name: names.index(name) for name in needed}
 
 
-# A text that is a number. Each character can match in one way only, so that megabytes of digits are rejected fast.
+# Text that is a number; Python also accepts `1_000`. A character can match in one way only, so that megabytes of digits
+# are rejected fast.
 _NUMBER = re.compile(r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf(inity)?)\s*", re.ASCII | re.IGNORECASE)
 
 

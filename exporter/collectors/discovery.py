@@ -39,7 +39,7 @@ POLLED_SHIELD_ZONES = "shield_zone"
 
 
 def without_names(target: Target) -> Target:
-    """Return an account's target without the entry NAMES, for an account in which every target has a name."""
+    """Return a target without the entry NAMES: a collector that wants it even so does more than look up names."""
     return replace(target, watched=tuple(entry for entry in target.watched if entry != NAMES))
 
 
@@ -73,7 +73,7 @@ class DiscoveryCollector(Collector):
         return any(entry in target.watched for entry in (SEARCH, SHIELD_ZONES, NAMES))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Request the selected lists. If one fails, the other lists and the resources that are known stay valid."""
+        """Request the selected lists, then some scripts of other shards. Known resources stay if a list fails."""
         discovery = _Discovery(context, target)
         listing = await discovery.search()
         zones = await discovery.list_shield_zones(listing)

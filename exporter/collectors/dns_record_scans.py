@@ -9,7 +9,7 @@ from exporter.platform.api import dns
 from exporter.platform.api.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
 from exporter.platform.wire import timestamp
 
-# The payload; None if the zone was never scanned, which is not a failure.
+# The payload; None for the status 404, which is not a failure: the zone was never scanned, or does not exist.
 Scan = DnsRecordScanJob | None
 # Takes the place of None: all of its fields are None.
 _NEVER = DnsRecordScanJob.model_construct()

@@ -20,7 +20,7 @@ def _bare(sql: str) -> str:
 
 
 def is_single(sql: str) -> bool:
-    """Return whether a text is one SQL statement, with or without a semicolon at its end."""
+    """Return whether a text is one SQL statement, with or without semicolons at its end."""
     return ";" not in _bare(sql).rstrip().rstrip(";")
 
 
@@ -37,7 +37,7 @@ class ReadOnlyCheck:
         # The database and the SQL of each confirmed statement.
         self._confirmed: set[tuple[str, str]] = set()
 
-    async def require(self, caller: Caller, database: str, sql: str) -> None:
+    async def require_read_only(self, caller: Caller, database: str, sql: str) -> None:
         """Ask a database whether a statement only reads; if the database cannot answer that, look at the keywords.
 
         Raises:

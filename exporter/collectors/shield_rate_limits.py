@@ -52,9 +52,10 @@ class Breaches:
         return {action: counts.get(self.today, if_missing) for action, counts in self.days.items()}
 
     def sources_by_action(self) -> dict[str, DayBuckets]:
-        """Return the counts of days for the ledger, by action; without a chart, every action has none."""
+        """Return the counts of days for the ledger, by action; without a chart, no action has days."""
         if self.days is None:
             return dict.fromkeys(ACTIONS, DayBuckets.of(None))
+        # Unclassified counts are sums over all actions.
         return {action: DayBuckets(counts, is_whole=action == UNCLASSIFIED) for action, counts in self.days.items()}
 
 

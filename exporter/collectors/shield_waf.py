@@ -38,7 +38,7 @@ CUSTOM_RULES: TargetCollector[CustomWafRule] = TargetCollector(
 
 
 def _plan_rules(segments: list[PlanSegment]) -> dict[tuple[str, ...], int]:
-    """Return (plan, rule set) → number of rules."""
+    """Return (plan, rule set) → number of rules; a rule set whose number is not known is left out."""
     counts: dict[tuple[str, ...], int] = {}
     for segment in segments:
         plan = segment.plan_name or ("" if segment.plan_value is None else str(segment.plan_value))

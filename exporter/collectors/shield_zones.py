@@ -168,7 +168,7 @@ class ShieldZonesCollector(Collector):
 
 
 def _outcome_of(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
-    """Return the series of one zone of the list, whose name is that of its pull zone."""
+    """Record the name of a zone's pull zone as the name of the zone, and return the series of the zone."""
     target = Target(account, "shield_zone", zone_id)
     if zone.pull_zone_id is not None:
         pull_zone_name = context.registry.name_of(TargetKey.of(account, "cdn", str(zone.pull_zone_id)))

@@ -17,7 +17,7 @@ MOST_SCRIPTS_READ = 100
 class Registry:
     """Holds the targets, which the configuration names or a discovery finds, and the names of all resources.
 
-    Names are stable, because a new name would start new series: a known name stays until the platform reports another.
+    A new name would start new series. So a name stays until the platform reports another, or drops the resource.
 
     Args:
         wall: returns unix seconds.
@@ -87,9 +87,9 @@ class Registry:
         return self._rebuild(self._selections.keys() | self._targets.keys())
 
     def apply(self, account: str, inventory: Inventory) -> list[Target]:
-        """Apply what a discovery found in an account; return the polled targets that are removed.
+        """Apply what a discovery found in an account; return the targets that are no longer polled.
 
-        A resource is removed when two complete lists in a row do not contain it.
+        A target is polled until two complete lists in a row do not contain it, or its new name is not selected.
         """
         for kind, found in inventory.lists.items():
             self._apply_list((account, kind), found)
@@ -142,7 +142,7 @@ class Registry:
                 known.is_saved = True
 
     def _rebuild(self, list_keys: set[ListKey]) -> list[Target]:
-        """Select the targets of these accounts and kinds again; return those that are removed."""
+        """Select the targets of these accounts and kinds again; return those that are no longer polled."""
         removed: list[Target] = []
         for list_key in sorted(list_keys):  # a set has no order
             before = self._targets.get(list_key, {})
@@ -236,7 +236,7 @@ class Registry:
         return [one for one in self._known_at((account, kind)) if self.owns(one.key, one.parent)]
 
     def selected(self, account: str, kind: str) -> Iterator[KnownResource]:
-        """Yield the resources that are configured, or listed and selected, whichever shard polls them."""
+        """Yield the configured and the selected listed resources with their names, whichever shard polls them."""
         list_key = (account, kind)
         selection, known = self._selections.get(list_key), self._known_at(list_key)
         if selection is None:
@@ -278,7 +278,7 @@ class Registry:
         return newest(filter(self._is_reported, removals), self._wall() - self._removal_seconds)
 
     def _is_reported(self, removal: Removal) -> bool:
-        """Return whether this process would poll a removed target if it still existed."""
+        """Return whether this process does not poll the target of a removal, but would if it still existed."""
         key = removal.key
         selection = self._selections.get(key.list_key)
         is_selected = selection is not None and selection.selects(removal.name)

@@ -46,7 +46,7 @@ class TargetKey(NamedTuple):
 
 
 class PollKey(NamedTuple):
-    """A target and the collector that polls it; ordered by the target first."""
+    """A target, and a collector whose answers contain its values; ordered by the target first."""
 
     target: TargetKey
     collector: str
@@ -113,7 +113,7 @@ class ResourceList:
     """The resources of one kind in an account.
 
     Attributes:
-        complete: whether the platform has listed all of them, so that a resource that is missing was removed.
+        complete: whether these are all that the platform has. Only then may a missing resource have been removed.
     """
 
     resources: tuple[Resource, ...]
@@ -126,7 +126,7 @@ class Inventory:
 
     Attributes:
         lists: kind → the list that was read.
-        is_named: whether all names of the account have been reported, so that no target need wait for the rest.
+        is_named: whether all names of the account have been reported, so that no target need wait for further lists.
     """
 
     lists: Mapping[str, ResourceList]

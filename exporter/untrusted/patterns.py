@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
+# The spaces that the engine's report puts before a pattern of one line, and before the marks below it.
 _INDENT = 4
 # The first words of an error → what to write instead.
 _INSTEAD = {"look-around": "; use a simpler pattern that matches more, and exclude the rest"}
@@ -51,9 +52,9 @@ def _compiled(pattern: str) -> SchemaValidator:
 
 
 def _reason(report: str) -> str:
-    """Return the sentence of the engine's report, and for a pattern of one line the place of the fault.
+    """Return the fault in a pattern from the engine's report, and for a pattern of one line its place.
 
-    The report of an incomplete `(a` ends with the first of these; that of one that is too large with the second::
+    The report on the incomplete pattern `(a`, and the report on a pattern that is too large, end with these lines::
 
             (a
             ^

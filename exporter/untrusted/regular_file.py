@@ -29,7 +29,7 @@ def read_regular(path: Path) -> bytes:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
             _require_regular(path, os.fstat(file.fileno()))
             return file.read()
-    except UnreadableError:
+    except UnreadableError:  # it is a ValueError, too
         raise
     except (OSError, ValueError) as error:
         raise UnreadableError(path, _reason(error)) from None
