@@ -17,7 +17,7 @@ _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 def main() -> None:
-    """Run the command line."""
+    """Prepare the signals, streams and environment of the process, and run the command line."""
     if sys.argv[1:2] == ["run"]:
         _handle_early_signals()
     fill_closed_streams()

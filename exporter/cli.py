@@ -27,7 +27,7 @@ COMMANDS = {
 }
 
 
-def load(name: str) -> click.Command:
+def load_command(name: str) -> click.Command:
     """Import the module of a command, and return the command.
 
     Garbage collection is off meanwhile: imported objects are never garbage, and searching them would take a fifth of
@@ -54,9 +54,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find and load the called command, or report an error that names the nearest one."""
+        """Find and load the called command, or report an error that names the nearest one; completion gets None."""
         name, _placeholder, rest = super().resolve_command(ctx, args)
-        return name, None if name is None else load(name), rest
+        return name, None if name is None else load_command(name), rest
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in the help text, with their whole sentences."""
@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call the command; exit with a message if the configuration is wrong, and without one after Ctrl-C."""
+        """Call the command; exit with 1 and a message if the configuration is wrong, with 130 after Ctrl-C."""
         try:
             return super().invoke(ctx)
         except ConfigurationError as error:

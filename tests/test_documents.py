@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from exporter.cli import COMMANDS, command, load
+from exporter.cli import COMMANDS, command, load_command
 from exporter.commands.metrics import sections
 from exporter.metric import Kind
 
@@ -54,7 +54,7 @@ def faults(words: list[str]) -> list[str]:
     context = click.Context(command, **command.context_settings)
     if words[0] not in COMMANDS:
         return [words[0]]
-    found = load(words[0])
+    found = load_command(words[0])
     if isinstance(found, click.Group) and len(words) > 1:
         found = found.commands.get(words[1], found)
     options = found.get_params(context)

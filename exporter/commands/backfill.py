@@ -67,8 +67,8 @@ def command(
     """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes Prometheus blocks from the file. The series have the
-    names of the daemon's counters. Each series ends before the day on which the daemon's counter began, according
-    to the state; without a state, it ends with yesterday. The count of a day is spread evenly over the day.
+    names of the daemon's counters, and leave out what these have counted, according to the state. The count of a day
+    is spread evenly over the day.
 
     Exit codes: 0 all is written; 1 something could not be read or written (see standard error), or there is no history;
     2 nothing is written, because the configuration or an argument is wrong; 130 interrupted, and nothing is written.
@@ -78,12 +78,12 @@ def command(
         if not settings.accounts:
             raise click.UsageError("there is no account in the configuration: databases have no history")
         collectors = [plan.collector for plan in plans_of(settings).values()]
-        charted = _with_charts(settings, collectors)
+        charted = _collectors_with_charts(settings, collectors)
         families = [info for one in charted for info in counters_of(one)]
         added_labels = _parse_labels(labels, {label for info in families for label in info.labels})
         if output.exists():
             raise click.UsageError(f"{output} already exists: remove it, or choose another --output")
-        span, past, failures = asyncio.run(_read(settings, collectors, charted, first, last))
+        span, past, failures = asyncio.run(_read_history(settings, collectors, charted, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
         complain("\n".join([*faults, f"nothing is written for {span}: there are no counters, or they began earlier"]))
@@ -95,7 +95,7 @@ def command(
         complain("\n".join(faults))
 
 
-def _with_charts(settings: Settings, collectors: Iterable[Collector]) -> list[TargetCollector[Any]]:
+def _collectors_with_charts(settings: Settings, collectors: Iterable[Collector]) -> list[TargetCollector[Any]]:
     """Return the collectors whose answers contain charts of days."""
     endpoints = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
     candidates = [one for one in collectors if isinstance(one, TargetCollector)]
@@ -116,7 +116,7 @@ def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
     return found
 
 
-async def _read(
+async def _read_history(
     settings: Settings,
     collectors: Sequence[Collector],
     charted: Sequence[TargetCollector[Any]],
@@ -125,7 +125,7 @@ async def _read(
 ) -> tuple[str, list[PastSeries], list[str]]:
     """Read the counts of days from the charts of the collectors `charted`; `first` and `last` are as for `_days`.
 
-    Those of `collectors` that discover targets are polled first.
+    Those of `collectors` that discover targets are polled first. Raises click.UsageError as `_days`, and StorageError.
 
     Returns:
         The days as text, the series, and messages about what could not be read.

@@ -6,6 +6,7 @@ In: flags, environment and file. Out: a line for each setting, or JSON; secrets 
 import json
 import os
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ from exporter.commands.output.printing import echo
 from exporter.mask import MASK
 from exporter.settings.loading import load
 from exporter.untrusted.patterns import Pattern
-from exporter.validation.configuration_errors import written
+from exporter.validation.configuration_errors import format_keys
 from exporter.validation.section import leaves
 from exporter.validation.types import format_duration
 
@@ -38,9 +39,11 @@ def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
     Secrets are masked. Files that the configuration names are opened only to validate it.
     """
     settings = load(config, flags, os.environ)
+    collectors = settings.collectors
+    of_endpoints = [leaves(collectors.of_endpoint(one), ("collectors", one.name)) for one in settings.endpoints]
     rows = [
-        {"path": written(path), "value": _plain(value, field), "origin": settings.origin(path)}
-        for path, field, value in leaves(settings)
+        {"path": format_keys(path), "value": _plain(value, field), "origin": settings.origin(path)}
+        for path, field, value in chain(leaves(settings), *of_endpoints)
     ]
     if form == "json":
         echo(json.dumps(rows, indent=2, ensure_ascii=False))

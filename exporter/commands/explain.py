@@ -17,8 +17,8 @@ from exporter.commands.output.printing import MISUSE, complain, echo
 from exporter.untrusted.terminal import escape
 
 TIMEOUT_SECONDS = 60.0
-_REFUSAL_BYTES = 2000
-_MOST_SHOWN = 5
+_REFUSAL_BYTES = 2000  # of a longer refusal, only the beginning is shown
+_MOST_NAMES_SHOWN = 5
 
 
 @click.command("explain")
@@ -64,7 +64,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the answer: one for each target without absences, and two (what and why) for each absence."""
+    """Yield a line for each of `others`, two (what is absent, and why) for each absence, or one if there is neither."""
     for named, words in answer["others"].items():
         yield f"{named}: {words}"
     for absence in answer["absences"]:
@@ -78,6 +78,6 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _first_of(names: Sequence[str], total: int) -> str:
-    """Return the first five names, and how many more of the total there are; `names` may lack some of them."""
-    more = total - _MOST_SHOWN
-    return ", ".join(names[:_MOST_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    """Return the first five names, and how many more there are; `total` also counts those that are not in `names`."""
+    more = total - _MOST_NAMES_SHOWN
+    return ", ".join(names[:_MOST_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

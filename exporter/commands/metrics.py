@@ -67,7 +67,7 @@ Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 
 
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
-    """Yield a section for each collector, with the families that no section before has, and then the exporter's own."""
+    """Yield the section of each collector, without families of a section before it, and last the exporter's own."""
     own = tuple(Telemetry(CollectorRegistry(), __version__).families())
     listed: set[str] = set()
     for collector in collectors:
@@ -148,8 +148,7 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
     """Return a section as JSON."""
     plain: dict[str, object] = {"section": title}
     if collector is not None:
-        key = f"collectors.{collector.section}.interval"
-        plain["interval"] = {"key": key, "default_seconds": collector.interval}
+        plain["interval"] = {"key": f"collectors.{collector.section}.interval", "default_seconds": collector.interval}
         plain["requests"] = list(dict.fromkeys(map(_request, collector.operations)))
     plain["metrics"] = [
         {
@@ -174,7 +173,5 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
 )
 def command(form: str, config: Path | None) -> None:
     """Print the reference of every metric: its type, unit, labels, meaning, and how often it is polled."""
-    collectors: Sequence[Collector] = CATALOGUE
-    if config is not None:
-        collectors = collectors_of(load(config, {}, os.environ))
+    collectors = CATALOGUE if config is None else collectors_of(load(config, {}, os.environ))
     click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

@@ -68,7 +68,7 @@ class SettingsCommand(click.Command):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options into the help, then the flags by their section of the settings."""
+        """Write the command's own options, then the flags by section: of all settings, or of an account only."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             title = parameter.section if isinstance(parameter, SettingOption) else "Options"

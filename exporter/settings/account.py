@@ -168,7 +168,7 @@ class AccountSettings(Section):
     )
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one credential; refuse a name that marks a database, and targets that are configured twice."""
+        """Require one credential; refuse a name that marks a database, or a limit, list, rule or image given twice."""
         yield from one_of(self, "api_key", "api_key_file")
         if self.name.startswith(DATABASE_PREFIX):
             yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"

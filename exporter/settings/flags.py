@@ -18,9 +18,9 @@ FIRST_ACCOUNT, FIRST_DATABASE = ("accounts", 0), ("databases", 0)
 _METAVARS: dict[object, str] = {bool: "true|false", int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
 
 
-def variable_of(*path: str | int) -> str:
-    """Return the name of the variable that sets a value."""
-    return PREFIX + "__".join(map(str, path)).upper()
+def variable_of(*keys: str | int) -> str:
+    """Return the name of a variable: EDGE_EXPORTER_WEB__LISTEN for `web` and `listen`."""
+    return PREFIX + "__".join(map(str, keys)).upper()
 
 
 CONFIG_VARIABLE = variable_of("config")

@@ -20,7 +20,7 @@ _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\
 # Key of a value → the key that it replaces in a lower source: a secret replaces the file of the secret, and vice versa.
 # Nothing replaces `state.url_file`, because no flag or variable sets `state.url`.
 _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
-# Path of the key without the places in lists → the message that refuses it, which docs/upgrading.md explains.
+# Path of a removed key without list indices → what to use in place of the key; docs/upgrading.md says more.
 _REMOVED: Mapping[str, str] = {
     "accounts.proxy": "set HTTPS_PROXY or HTTP_PROXY, and NO_PROXY for what is called directly",
     "accounts.ca_file": "set SSL_CERT_FILE, or SSL_CERT_DIR",
@@ -57,7 +57,7 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
     by_variables = _given(present, fallbacks | known)
     by_flags = _given(flag_values, {flag.name: flag.path for flag in flags()})
     given = by_variables | by_flags  # flags have priority
-    faults = [*_unknown(present, known), *_of_several_accounts(file.data.get("accounts"), given)]
+    faults = [*_unknown_variables(present, known), *_ambiguous_settings(file.data.get("accounts"), given)]
     places = {**file.places, **{path: place for path, (_, place) in given.items()}}
     settable = {path: Place(name) for name, path in (known | DATABASE_VARIABLES).items()}
     file = replace(file, places=places, settable=settable)
@@ -102,7 +102,7 @@ def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
     return given
 
 
-def _unknown(present: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterator[ConfigurationFault]:
+def _unknown_variables(present: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterator[ConfigurationFault]:
     """Yield a fault for each variable that is meant for the exporter and does not exist."""
     for name in present.keys() - known.keys() - {CONFIG_VARIABLE}:
         if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
@@ -112,7 +112,7 @@ def _unknown(present: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterat
             yield ConfigurationFault(f"unknown variable{hint}", place=Place(name))
 
 
-def _of_several_accounts(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
+def _ambiguous_settings(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
     """Yield a fault for each flag and variable of an account if the file has several: they do not say of which one."""
     if not isinstance(accounts, list) or len(accounts) <= 1:
         return

@@ -114,7 +114,7 @@ class Settings(BaseSettings, Section):
         return str(self._file.places.get(path) or "default")
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
-        """Return what is wrong with a value, with its place: `edge-exporter.yml:12: series.deny[0]: …`."""
+        """Return a fault of a value, with the place of the value: `edge-exporter.yml:12: series.deny[0]: …`."""
         return self._file.fault(path, message)
 
     def own_shard(self) -> Shard | None:

@@ -51,9 +51,9 @@ class CollectorSettings(Section):
     )
 
 
-def _with_interval(settings: CollectorSettings, own: float) -> CollectorSettings:
-    """Return settings of a collector with its own interval, unless they have one."""
-    return settings if "interval" in settings.model_fields_set else settings.model_copy(update={"interval": own})
+def _with_default_interval(settings: CollectorSettings, default: float) -> CollectorSettings:
+    """Return the settings of a collector, with its default interval unless the user has set one."""
+    return settings if "interval" in settings.model_fields_set else settings.model_copy(update={"interval": default})
 
 
 # Name of each collector of the catalogue that has its own section → its default interval in seconds.
@@ -62,23 +62,23 @@ SECTIONS: Mapping[str, float] = {
 }
 _FIELD_DEFINITIONS: Mapping[str, Any] = {
     name: (
-        Annotated[CollectorSettings, AfterValidator(partial(_with_interval, own=own))],
-        CollectorSettings(interval=own),
+        Annotated[CollectorSettings, AfterValidator(partial(_with_default_interval, default=default))],
+        CollectorSettings(interval=default),
     )
-    for name, own in SECTIONS.items()
+    for name, default in SECTIONS.items()
 }
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELD_DEFINITIONS)):  # type: ignore[misc] # made from the catalogue
-    """The settings of collectors by their names, and of configured endpoints by theirs."""
+    """The settings of each collector and of each configured endpoint, by its name."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, CollectorSettings | None]
 
     def of_endpoint(self, endpoint: Endpoint) -> CollectorSettings:
-        """Return the settings of an endpoint's collector."""
+        """Return the settings of an endpoint's collector, with the endpoint's own interval unless they have one."""
         given = (self.__pydantic_extra__ or {}).get(endpoint.name) or CollectorSettings()
-        return _with_interval(given, endpoint.interval)
+        return _with_default_interval(given, endpoint.interval)
 
 
 class SeriesSettings(Section):
@@ -99,7 +99,7 @@ class SeriesSettings(Section):
         return self.refusing(family) is None
 
     def refusing(self, family: str) -> KeyPath | None:
-        """Return the path below `series` of what leaves a family out; None if it is served."""
+        """Return the setting that leaves a family out, as its path below `series`; None if the family is served."""
         if self.allow and not any(pattern.fullmatch(family) for pattern in self.allow):
             return ("allow",)
         return next((("deny", place) for place, pattern in enumerate(self.deny) if pattern.fullmatch(family)), None)
@@ -155,7 +155,7 @@ class StateSettings(Section):
 
     @property
     def address_key(self) -> str:
-        """The key of the database's address."""
+        """The key that sets the address of the database: `url_file` if it is set, else `url`."""
         return "url" if self.url_file is None else "url_file"
 
     def address(self) -> str:

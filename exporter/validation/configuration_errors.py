@@ -56,8 +56,8 @@ class ConfigurationError(Exception):
         super().__init__("\n".join(map(str, self.faults)))
 
 
-def written(path: KeyPath) -> str:
-    """Return a path as text: `accounts[0].scripts["my script"]`."""
+def format_keys(path: KeyPath) -> str:
+    """Return a path as users write it: `accounts[0].scripts["my script"]`."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -15,8 +15,8 @@ from exporter.validation.configuration_errors import (
     ConfigurationError,
     ConfigurationFault,
     KeyPath,
+    format_keys,
     suggestion,
-    written,
 )
 from exporter.validation.yaml_file import MarkedFile
 
@@ -73,12 +73,12 @@ class Section(BaseModel):
 
 
 def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
-    """Yield the values in a section and in the sections below it, each with its path and its field."""
+    """Yield the path, field and value of each key of a section and of the sections below it, without extra keys."""
     for key, field in type(section).model_fields.items():
         value, place = getattr(section, key), (*path, key)
         if isinstance(value, Section):
             yield from leaves(value, place)
-        elif isinstance(value, tuple) and value and isinstance(value[0], Section):
+        elif isinstance(value, tuple) and any(isinstance(item, Section) for item in value):
             for number, item in enumerate(value):
                 yield from leaves(item, (*place, number))
         else:
@@ -95,7 +95,7 @@ def duplicates(values: Iterable[tuple[KeyPath, object]]) -> Iterator[Conflict]:
     seen: dict[object, KeyPath] = {}
     for path, value in values:
         if value in seen:
-            yield path, f"duplicate '{str(value)[:60]}', first in {written(seen[value])}"
+            yield path, f"duplicate '{str(value)[:60]}', first in {format_keys(seen[value])}"
         seen.setdefault(value, path)
 
 
@@ -107,7 +107,7 @@ def validated(
 ) -> T:
     """Return what `make` makes of a file's data; raises ConfigurationError with every fault of the data and `further`.
 
-    `removed` is the path of each key that was removed, without places in lists → what to use in place of the key.
+    `removed` is the path of each key that was removed, without list indices → what to use in place of the key.
     """
     faults = list(further)
     try:

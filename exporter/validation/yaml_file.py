@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import yaml
 
 from exporter.untrusted.regular_file import UnreadableError, read_text
-from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault, KeyPath, Place, written
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault, KeyPath, Place, format_keys
 
 # Mappings of mappings, lists, texts and None.
 Data = dict[str, object]
@@ -44,7 +44,7 @@ class MarkedFile:
         source: The name of the file as the user gave it.
         data: Its content.
         places: Where each value was set; flags and variables that stand above the file are added to its lines.
-        settable: The variables for values that nothing sets, by their paths.
+        settable: Path of a value → the variable that can set it, which is its place if nothing sets it.
     """
 
     source: str = ""
@@ -61,8 +61,8 @@ class MarkedFile:
         return next(filter(None, around), self.settable.get(path) or Place(self.source))
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
-        """Return what is wrong with the value at the path."""
-        return ConfigurationFault(message, written(path), self.locate(path))
+        """Return a fault of the value at the path, with the place of the value."""
+        return ConfigurationFault(message, format_keys(path), self.locate(path))
 
 
 def read_marked(path: Path) -> MarkedFile:
@@ -122,7 +122,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 - PyYAML's
-        """Compose a mapping, which has each key once, and includes the mappings that it merges."""
+        """Compose a mapping, merging others into it; raises MarkedYAMLError for a key that is no text or repeated."""
         node = super().compose_mapping_node(anchor)
         lines: dict[str, int] = {}
         for key, _ in node.value:

@@ -1,4 +1,4 @@
-"""Sends the request of a call, and prints the answer; without `--yes`, prints a request that writes instead."""
+"""Sends the request of a call, and prints the answer; without `--yes`, a request that writes is only printed."""
 
 import asyncio
 import base64
@@ -41,8 +41,8 @@ _EXIT_CODES = (
     (errors.RateLimited, 6),
 )
 _NOT_FOUND_STATUS = 404
-# The time limit of a call is that of this many attempts.
-_MOST_ATTEMPTS = 3
+# The time limit of a call, in time limits of one attempt.
+_TIME_LIMIT_IN_ATTEMPTS = 3
 
 
 def call(
@@ -55,7 +55,7 @@ def call(
     callee: str | None,
     yes: bool,
 ) -> None:
-    """Carry out one operation, and print the answer.
+    """Carry out one operation, and print the answer; end the command if it fails, or is not sent for lack of `yes`.
 
     Args:
         operation: the operation.
@@ -64,7 +64,7 @@ def call(
         config: the configuration file; None for the default one.
         flags: the flags of the settings, name → text.
         callee: the name of the account or database to call; None if there is only one.
-        yes: whether a request that may write is sent.
+        yes: whether a request that may write is sent; if not, it is printed.
     """
     if statements:
         request = sql_over_http.execute_request(statements, writes=not all(map(looks_read_only, statements)))
@@ -75,7 +75,7 @@ def call(
         called = _callee(load(config, flags, os.environ), request, callee)
         address = address_of(called.url if isinstance(called, DatabaseSettings) else called.base_url, request)
         if request.operation.writes and not yes:
-            complain(_unsent(operation, called.name, address, request.body), MISUSE)
+            complain(_unsent_message(operation, called.name, address, request.body), MISUSE)
         try:
             value, faults, key = asyncio.run(_send(called, request, statements))
         except PlatformError as error:
@@ -96,7 +96,7 @@ def _request(operation: Operation[Any], values: Mapping[str, Any]) -> Request[An
     return Request(operation, by_place["path"], by_place["query"], body)
 
 
-def _unsent(operation: Operation[Any], name: str, address: str, body: object) -> str:
+def _unsent_message(operation: Operation[Any], name: str, address: str, body: object) -> str:
     """Return the message for a request that would write and was not sent: what it would change, and the request."""
     change = f"{operation.name} on {name} may change something on the platform: {operation.help}"
     unsent = f"  {operation.method} {address}\n  {_as_text(body)}"
@@ -104,7 +104,7 @@ def _unsent(operation: Operation[Any], name: str, address: str, body: object) ->
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
-    """Return the account or database of this name, or the only one; without either, end the command with a message."""
+    """Return the account or database of this name, or the only one if the name is None; else end the command."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
     kind, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
     found: list[Callee] = [one for one in known if name is None or one.name == name]
@@ -116,21 +116,21 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
 
 
 async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]) -> tuple[Any, list[str], str]:
-    """Make the call; return JSON, a message for each statement that failed, and the key that was sent."""
+    """Make the call; return the answer as JSON, a message for each failed statement, and the key, for its masking."""
     # As with one shard, because a single call does not have to leave a part of the budget to other exporters.
     async with aclosing(client_of(access_of(callee, shards=1), Observer())) as client:
         key = await client.credential.current_key()
-        caller = client.calls_until(client.clocks.monotonic() + _MOST_ATTEMPTS * callee.timeout)
+        caller = client.calls_until(client.clocks.monotonic() + _TIME_LIMIT_IN_ATTEMPTS * callee.timeout)
         if statements:
             outcomes = (await sql_over_http.execute(caller, statements, writes=request.operation.writes)).value
-            return [_plain(outcome) for outcome in outcomes], _failed(outcomes), key
+            return [_plain(outcome) for outcome in outcomes], _failure_messages(outcomes), key
         answer = await caller.call(request)
     if answer.value is None:
         raise errors.NotFound("the platform answered 404: it has no data, or there is no such id", status=404)
     return json.loads(answer.raw.decode("utf-8", "replace")), [], key
 
 
-def _failed(outcomes: Sequence[Rows | errors.StatementError]) -> list[str]:
+def _failure_messages(outcomes: Sequence[Rows | errors.StatementError]) -> list[str]:
     """Return a message for each statement that failed, with its number."""
     return [
         f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
@@ -151,7 +151,7 @@ def _plain_cell(cell: Cell) -> Any:  # noqa: ANN401 - any JSON
 
 
 def exit_code(error: PlatformError) -> int:
-    """Return the exit code for an error; errors of other classes may say by status or key that there is no such id."""
+    """Return the exit code for an error. An error of no listed class may still say, by status or key, `not found`."""
     for classes, code in _EXIT_CODES:
         if isinstance(error, classes):
             return code

@@ -34,7 +34,7 @@ CALLABLE: Mapping[str, Operation[Any]] = {
 
 
 class _Time(click.DateTime):
-    """A parameter type: a day, or a time with its zone; it is converted to UTC."""
+    """A parameter type: a UTC day, which means its first moment, or a time with its zone."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         """Convert a text to a UTC time in the platform's format."""
@@ -43,7 +43,7 @@ class _Time(click.DateTime):
 
 
 class _Secret(click.File):
-    """A parameter type: a secret, read from a file or standard input. Its errors do not repeat the given text."""
+    """A parameter type: a secret, read from a file or standard input. Errors hide the text: it may be the secret."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, ARG002
         """Return the content of the named file, without the line break at its end."""
@@ -58,8 +58,8 @@ class _Secret(click.File):
         return text
 
 
-def _array(text: str) -> list[Any]:
-    """Parse a text as a JSON array."""
+def json_array(text: str) -> list[Any]:
+    """Parse a text as a JSON array; click shows the name of this function as the placeholder of the value."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -73,7 +73,7 @@ _TYPES = {
     "integer": click.INT,
     "boolean": click.BOOL,
     "date-time": _Time(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"]),
-    "json": _array,
+    "json": json_array,
     "string": click.STRING,
 }
 

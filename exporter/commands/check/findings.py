@@ -24,7 +24,7 @@ from exporter.wiring.state_storage import database_problem
 
 _COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
 _COLOURS = {OK: "green", FAILED: "red"}
-# If more targets of a collector than this have the same result, the table shows their number and the first of them.
+# If more targets of a collector than this have the same result and detail, they share a row of the table.
 _MOST_ALIKE = 5
 
 
@@ -98,7 +98,7 @@ def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFau
 
 
 def _table(result: AccountResult) -> str:
-    """Return the table of an account, and below it the requests that its targets need and the budget allows."""
+    """Return the table of an account, or that nothing is polled; below a table, the requests that its targets need."""
     cells: list[tuple[str, ...]] = []
     for _, rows in groupby(result.rows, lambda row: row.collector):
         cells += _summarised(rows)
@@ -107,11 +107,11 @@ def _table(result: AccountResult) -> str:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colours = None if width is None else _COLOURS
     table = lay_out(_COLUMNS, cells, width, folded=("TARGET", "DETAIL"), colours=colours)
-    return "\n".join([f"account {escape(result.name)}", table, *_requests(result)])
+    return "\n".join(filter(None, [f"account {escape(result.name)}", table, _needed_requests(result)]))
 
 
 def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of one collector as cells; more than a few targets with the same result share a row."""
+    """Yield the rows of one collector as cells; targets that share a row are shown by their number and the first."""
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         alike.setdefault((row.result, row.detail), []).append(row)
@@ -127,7 +127,7 @@ def _cells(row: Row, target: str) -> tuple[str, ...]:
 
 
 def _named_target(row: Row) -> str:
-    """Return the target with its name, unless it contains the name, as that of a database does."""
+    """Return the target and its name; only the target if it has no name, or contains the name, as `database/NAME`."""
     return row.target if row.name in row.target else f"{row.target} {row.name}"
 
 
@@ -136,19 +136,19 @@ def _short(text: str) -> str:
     return escape(text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…")
 
 
-def _requests(result: AccountResult) -> Iterator[str]:
-    """Yield the line below a table, if it has one: the requests that the targets need, and those of the budget."""
+def _needed_requests(result: AccountResult) -> str:
+    """Return how many requests the targets need, and the budget allows; empty if this is not known: all polls fail."""
     if not result.demand:
-        return
+        return ""
     demand = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"
     needs = f"the targets need {demand} requests/s, the budget allows {result.budget:g}"
     if result.stretch > 1:
         needs += f", so intervals will be {result.stretch:.1f} times as long as configured"
-    yield needs
+    return needs
 
 
 def _as_json(accounts: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
-    """Return `ok`, the faults of the configuration, the accounts, and every result."""
+    """Return as JSON: `ok`, the faults of the configuration, the accounts, and every result."""
     fault_count = _fault_count(accounts, faults)
     found = {
         "ok": not fault_count,

@@ -104,7 +104,7 @@ def _is_paused(work: Work, status: Status) -> bool:
 
 
 def _result(work: Work, name: str) -> AccountResult:
-    """Return the result of an account or a database."""
+    """Return the result of an account or a database; with one row if its key or address makes all polls fail."""
     plans, pace = work.schedule.plans, work.schedule.accounts[name].pace
     statuses = [one for one in all_targets(work.parts) if one.target.client_name == name]
     # The collectors that discover targets come first.
@@ -136,9 +136,9 @@ def _row(status: Status) -> Row:
 
 
 def _concerns_the_account(status: Status) -> bool:
-    """Return whether a failure does not depend on the target; a missing list of an account shows a wrong base_url."""
-    is_missing = status.reason == errors.NotFound.reason and status.target.kind == "account"
-    return is_missing or status.reason in _OF_THE_KEY | _OF_THE_ADDRESS
+    """Return whether a poll failed due to the key or address; a 404 for the account itself shows a wrong address."""
+    is_wrong_address = status.reason == errors.NotFound.reason and status.target.kind == "account"
+    return is_wrong_address or status.reason in _OF_THE_KEY | _OF_THE_ADDRESS
 
 
 def _account_row(name: str, status: Status) -> Row:
