@@ -8,6 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 T_contra = TypeVar("T_contra", contravariant=True)
 
+# The value of a gauge in a payload; None gives no sample.
 Number = float | int | bool | None
 # A count is at most this: a larger number does not fit into 64 bits, and sums of such numbers would overflow.
 LARGEST_COUNT = 2.0**63

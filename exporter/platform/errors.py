@@ -43,7 +43,7 @@ class PlatformError(Exception):
         self.retry_after = retry_after
 
     def redact(self, secrets: Collection[str]) -> None:
-        """Mask secrets in the texts; in the body, those that are short or written with escapes were not masked."""
+        """Mask secrets in the texts, because the body still has short ones and those that are written with escapes."""
         self.args = (without_secrets(str(self), secrets),)
         self.error_key = without_secrets(self.error_key, secrets)
 

@@ -147,7 +147,7 @@ def address_of(base_url: str, request: Request[Any]) -> str:
 
 
 def headers_of(method: str) -> dict[str, str]:
-    """Return the headers of a request, without the credential and without the headers of the connection."""
+    """Return the headers of a request, without the credential and those that the transport adds, such as `Host`."""
     return HEADERS | ({} if method == "GET" else {"Content-Type": "application/json"})
 
 

@@ -30,23 +30,21 @@ from exporter.metric import LARGEST_COUNT
 
 T = TypeVar("T")
 
-# The configuration of a `TypeAdapter` that is built when it is used first.
-DEFERRED = ConfigDict(defer_build=True)
-_SHARED = ConfigDict(
-    frozen=True,
-    extra="ignore",
-    allow_inf_nan=False,
-    coerce_numbers_to_str=True,
-    hide_input_in_errors=True,
-    validate_by_alias=True,
-    defer_build=True,
-)
-
 
 class Wire(BaseModel):
     """The base class of all documented JSON objects."""
 
-    model_config = _SHARED
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        allow_inf_nan=False,
+        coerce_numbers_to_str=True,
+        # The input may contain a secret.
+        hide_input_in_errors=True,
+        validate_by_alias=True,
+        # Built when it is used first: most models are not used by a process.
+        defer_build=True,
+    )
 
     def has_error(self) -> bool:
         """Return whether the answer may report a failure; if so, the whole body is examined for it."""
@@ -145,7 +143,7 @@ _MOST_DESCRIBED = 3
 
 
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
-    """Validate parsed JSON. A number or date that cannot be read becomes null; if it is in a list, the whole list does.
+    """Validate parsed JSON. A number or date that cannot be read becomes null; one in a list makes the whole list null.
 
     Args:
         validate: validates the JSON with pydantic.

@@ -26,7 +26,7 @@ class LabelsAndThresholds:
     registry: Registry
     store: Store
     telemetry: Telemetry
-    # The targets whose labels and thresholds are served, with the names and the settings from which these were made.
+    # Target → the object (with the name) and the settings of which its labels and thresholds were made.
     _served: dict[TargetKey, tuple[Target, Settings]] = field(default_factory=dict)
 
     def show(self, settings: Settings) -> None:

@@ -18,8 +18,8 @@ _SHORTEST_MONTH = timedelta(days=28)
 def bucket_time(key: str) -> datetime | None:
     """Return the UTC time at which a bucket of a chart begins, from the bucket's key; None if the key is not a date.
 
-    Accepts `08-02-2026`, `2026-02-08`, and `2026-02-08T00:00`, with a space instead of `T` or not, with seconds, their
-    fraction, and `Z` or an offset or not. Results are cached because all zones send the same keys.
+    Accepts `08-02-2026`, `2026-02-08`, and times such as `2026-02-08 00:00` or `2026-02-08T00:00:00.123456789Z`; they
+    are in UTC if they have no offset. Results are cached because all zones send the same keys.
     """
     key = _DAY_FIRST.sub(r"\3-\2-\1", key)
     if DATE.match(key) is None:

@@ -1,9 +1,9 @@
 """Container registries: the tags of an image (interface document, ContainerImageTag)."""
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from exporter.platform.operation import Operation, Parameter
-from exporter.platform.wire import DEFERRED, CamelWire, Each
+from exporter.platform.wire import CamelWire, Each
 
 
 class ContainerImageTag(CamelWire):
@@ -17,7 +17,7 @@ TAGS = Operation(
     method="POST",
     path="/mc/registries/tags",
     help="The tags of a container image; it only reads, although it is a POST.",
-    answer=TypeAdapter(list[Each[ContainerImageTag]], config=DEFERRED),
+    answer=TypeAdapter(list[Each[ContainerImageTag]], config=ConfigDict(defer_build=True)),
     parameters=(
         Parameter("registryId", "body", "string", "The registry: dockerhub, github, or its number."),
         Parameter("imageName", "body", "string", "The image's name."),

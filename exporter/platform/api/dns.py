@@ -42,7 +42,7 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets of all charts are longer than a day; no day is missing, as they sum to the total.
+            WrongShape: the buckets of all charts are longer than a day, and those of all queries add up to the total.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]

@@ -115,6 +115,7 @@ class RateLimitMetrics(CamelWire):
 
     @model_validator(mode="after")
     def _report_unreadable_keys(self, info: ValidationInfo) -> Self:
+        """Add the chart to the context (the set `unexpected` of `responses.payload`) if a key is not a date."""
         if info.context is not None and any(bucket_time(key) is None for key in self.days or ()):
             info.context.add("ratelimitOverviewPastTwentyEightDays")
         return self

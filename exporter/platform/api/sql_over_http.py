@@ -170,8 +170,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
 
     Raises:
         StatementError: the statement is not valid.
-        WrongShape: the answer does not describe the statement.
-        PlatformError: there is no usable answer.
+        PlatformError: there is no usable answer, or it does not describe the statement.
     """
     answer = await caller.call(_pipeline_of([{"type": "describe", "sql": sql}], PIPELINE))
     result = _results(answer.value, 1)[0]
