@@ -17,7 +17,7 @@ def payload(content: Any, status: int = 200, media_type: str = "application/json
 
 
 def enveloped(data: Any, *, default_error: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
-    """Return a good answer as `{data, error}`; the error is null, or default values, with or without a status."""
+    """Return a good answer as `{data, error}`. The error is null, or has default values, with or without status."""
     error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if with_status else {})
     return payload({"data": data, "error": error if default_error else None})
 
@@ -44,5 +44,5 @@ def problem(
 
 
 def script_error(status: int, error_key: str, field: str | None, message: str) -> Response:
-    """Return an error in the format of edge scripts."""
+    """Return an error in the format of edge scripts and DNS zones; `field` is the wrong one, None if none is."""
     return payload({"ErrorKey": error_key, "Field": field, "Message": message}, status)

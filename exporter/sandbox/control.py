@@ -26,8 +26,8 @@ from exporter.sandbox.world import DATABASES, World
 from exporter.sandbox.world_clock import WorldClock
 
 _MOST_LISTED_OF_A_KIND: Final = 1_000
-# The largest number in the parameters of an event, except ids. Larger ones could make the world's sums overflow.
-_LARGEST_NUMBER: Final = 10**9
+# An amount in the parameters of an event is at most this far from 0. Larger ones could make the world's sums overflow.
+_LARGEST_AMOUNT: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
 # Event → the method that it calls, as a path from the `World`.
@@ -67,7 +67,7 @@ async def refuse(_request: Request, error: RequestError) -> Response:
 def _summary(world: World) -> dict[str, Any]:
     """Return the world as the control endpoint shows it."""
     return {
-        "now": _iso(world.clock.now()),
+        "now": datetime.fromtimestamp(world.clock.now(), UTC).isoformat(),
         "seed": world.seed,
         "dns_zones": _listed(world.dns.zones),
         "scripts": _listed(world.scripts.scripts),
@@ -101,10 +101,6 @@ def _listed(ids: ResourceIds) -> dict[str, Any]:
     return {"total": len(ids), "first": first}
 
 
-def _iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).isoformat()
-
-
 def _event_descriptions(world: World) -> dict[str, dict[str, Any]]:
     """Return event → its description and its parameters."""
     return {
@@ -129,8 +125,8 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
     parameters = {key: value for key, value in given.items() if key != "event"}
     for key, value in parameters.items():
         is_amount = isinstance(value, int | float) and not key.endswith("_id")
-        if is_amount and abs(value) > _LARGEST_NUMBER:
-            raise RequestError(f"{key}: at most {_LARGEST_NUMBER} at once")
+        if is_amount and abs(value) > _LARGEST_AMOUNT:
+            raise RequestError(f"{key}: must be from -{_LARGEST_AMOUNT} to {_LARGEST_AMOUNT}")
     try:
         return validate_call(config=ConfigDict(allow_inf_nan=False))(event)(**parameters)
     except ValidationError as error:
@@ -157,7 +153,8 @@ async def _on_clock(request: Request) -> Response:
         if change.speed is not None:
             clock.set_speed(change.speed)
         clock.advance(change.advance)
-    return payload({"now": _iso(clock.now()), "unix": clock.now(), "speed": clock.speed})
+    now = clock.now()
+    return payload({"now": datetime.fromtimestamp(now, UTC).isoformat(), "unix": now, "speed": clock.speed})
 
 
 async def _on_world(request: Request) -> Response:

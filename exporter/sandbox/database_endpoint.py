@@ -26,9 +26,9 @@ async def _on_pipeline(request: Request) -> Response:
     token_kind = world.tokens.valid.get(bearer_token(request))
     if token_kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
-    # The host name is that of a database, such as `orders.lite.example.net`; any other host means the first database.
-    named = _HOST.fullmatch(request.headers.get("host", ""))
-    database = world.databases.get(DATABASES[0] if named is None else named["database"].lower())
+    # A host such as `orders.lite.example.net` names a database; a host without `.lite.` means the first database.
+    named_host = _HOST.fullmatch(request.headers.get("host", ""))
+    database = world.databases.get(DATABASES[0] if named_host is None else named_host["database"].lower())
     if database is None:
         return PlainTextResponse("There is no such database", 404)
     try:
@@ -45,6 +45,7 @@ async def _on_pipeline(request: Request) -> Response:
 
 
 async def _on_version(_request: Request) -> Response:
+    """Answer that this version of the protocol is supported; for `/health`, that the server works."""
     return Response(status_code=200)
 
 

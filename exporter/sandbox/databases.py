@@ -1,4 +1,4 @@
-"""The account's databases: their files, and the streams that stay open for another request, found by its baton."""
+"""The account's databases: their files, and their open streams, each of which waits for a request with its baton."""
 
 import contextlib
 import sqlite3
@@ -18,7 +18,7 @@ _BATON_SECONDS: Final = 10.0
 
 
 class _Parked(NamedTuple):
-    """A stream that waits for its next pipeline, until a time on the monotonic clock."""
+    """A stream that waits, until a time on the monotonic clock, for its next pipeline with the same kind of token."""
 
     stream: Stream
     kind: TokenKind
@@ -34,17 +34,18 @@ class _File:
         # This creates the file: `connect` opens only an existing one.
         sqlite3.connect(self.path).close()
         self._connection = connect(self.path, read_only=False)
+        # Transactions of clients that only read do not prevent `refresh`.
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=OFF")
         self._orders = Orders(noise, self._connection)
 
     def refresh(self, now: float) -> None:
-        """Update the sample table; no-op if a client has locked or changed it."""
+        """Update the sample table; no-op while a client has locked it, or if one has removed it or its columns."""
         with contextlib.suppress(sqlite3.Error):
             self._orders.refresh(now)
 
     def close(self) -> None:
-        """Remove the file."""
+        """Close the connection, and remove the file."""
         self._connection.close()
         self._folder.cleanup()
 
@@ -60,7 +61,7 @@ class Database:
         self._file: _File | None = None
 
     def answer(self, baton: object, requests: object, kind: TokenKind) -> dict[str, Any]:
-        """Execute the requests of a pipeline on the stream of a baton, or on a new one if the baton is None.
+        """Answer a pipeline: execute its requests on the stream of a baton, or on a new stream if the baton is None.
 
         Raises:
             ForbiddenError: a request would write, and the token is read-only.

@@ -1,7 +1,7 @@
 """DNS zones: their traffic, computed from the seed, the zone and the time, and their statistics."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -9,7 +9,7 @@ from typing import Any, Final
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.resource_ids import ResourceIds
 from exporter.sandbox.seed import seed
-from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
+from exporter.sandbox.timestamps import DAY, date_number, date_of, day_number
 from exporter.sandbox.world_clock import WorldClock
 
 FIRST_ZONE_ID: Final = 101
@@ -25,7 +25,7 @@ _VARIETY: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
-    """The constant properties of a zone's traffic: queries of an average day, and how they vary within a day.
+    """The constant properties of a zone's traffic: queries of an average weekday, and how they vary.
 
     Shares, the amplitude and the time of the peak are from 0 to 1. `record_types` is RR type code → share.
     """
@@ -61,14 +61,14 @@ class _Traffic:
 
 
 class DnsZones:
-    """The account's DNS zones."""
+    """The account's DNS zones and their queries, some of them added by events."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
         self.zones = ResourceIds(FIRST_ZONE_ID, count, seed("names", "dns_zones"), ".example")
         self._clock = clock
         self._noise = noise
         # Zone → day → the queries that were added to it.
-        self._added: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        self._added: dict[int, Counter[int]] = {}
 
     def add_zone(self, name: str, zone_id: int | None = None) -> int:
         """Add a zone and return its id."""
@@ -85,12 +85,12 @@ class DnsZones:
 
     def add_queries(self, zone_id: int, queries: int, day: date | None = None) -> None:
         """Add queries to a day of a zone, by default today; a negative number removes queries."""
-        number = day_number(self._clock.now()) if day is None else number_of(day)
-        self._added[self.zones.require(zone_id)][number] += queries
+        number = day_number(self._clock.now()) if day is None else date_number(day)
+        self._added.setdefault(self.zones.require(zone_id), Counter())[number] += queries
 
     def true_queries(self, zone_id: int, day: date) -> int:
         """Return the number of a zone's queries of a day so far, which tests compare with the exporter's."""
-        return self._counted(self._traffic(zone_id), number_of(day), self._clock.now())
+        return self._counted(self._traffic(zone_id), date_number(day), self._clock.now())
 
     def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
         """Return a zone's statistics between two times (unix seconds); without one of them, of the last 30 days."""
@@ -99,8 +99,8 @@ class DnsZones:
         if start is None or end is None:
             start, end = now - _WINDOW_DAYS * DAY, now
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
-        is_date = end % DAY == 0  # a window that ends at a midnight includes the whole day that begins then
-        limit = min(now, end + DAY if is_date else end)
+        ends_at_midnight = end % DAY == 0  # such a window includes the whole day that begins then
+        limit = min(now, end + DAY if ends_at_midnight else end)
         queries: dict[str, int] = {}
         smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
@@ -119,7 +119,7 @@ class DnsZones:
         has_floats = place % 2 == 1
         normal = {bucket: total - smart[bucket] for bucket, total in queries.items()}
         everything = sum(queries.values())
-        by_type = traffic.by_record_type(everything) if queries else {}
+        by_type = traffic.by_record_type(everything) if queries else {}  # a window without days: no types
         return {
             "TotalQueriesServed": everything,
             "QueriesServedChart": _chart(queries, shapes.get("queries"), has_floats=has_floats),
@@ -146,7 +146,7 @@ class DnsZones:
         part = (moment - day * DAY) / DAY
         if part < 0:
             return 0
-        added = self._added[traffic.zone_id][day] if traffic.zone_id in self._added else 0
+        added = self._added.get(traffic.zone_id, Counter())[day]
         return max(0, traffic.served(day, part) + added)
 
 

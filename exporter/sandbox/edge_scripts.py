@@ -1,4 +1,4 @@
-"""Edge scripts: their settings, their secrets, and their costs of the current month."""
+"""Edge scripts: their settings, the names of their secrets, and their costs of the current month."""
 
 import math
 from collections import defaultdict
@@ -54,22 +54,24 @@ class Scripts:
     def set_month(
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
     ) -> None:
-        """Set a script's values of the current month; they continue to grow from there until the month ends."""
-        month, natural = self.true_month(script_id), self._natural(script_id)
+        """Set values of a script's current month; they continue to grow from there until the month ends."""
+        month, natural = self.month_to_date(script_id), self._natural(script_id)
         self._additions[script_id, month_start(self._clock.now())] = Month(
             cost=(month.cost if cost is None else cost) - natural.cost,
             requests=(month.requests if requests is None else requests) - natural.requests,
             cpu_ms=(month.cpu_ms if cpu_ms is None else cpu_ms) - natural.cpu_ms,
         )
 
-    def true_month(self, script_id: int) -> Month:
+    def month_to_date(self, script_id: int) -> Month:
         """Return a script's values of the month to date."""
         natural = self._natural(script_id)
-        addition = self._additions.get((script_id, month_start(self._clock.now())))
-        if addition is None:
-            return natural
-        cost, requests, cpu_ms = (max(0, value + added) for value, added in zip(natural, addition, strict=True))
-        return Month(cost, int(requests), cpu_ms)
+        addition = self._additions.get((script_id, month_start(self._clock.now())), Month(0, 0, 0))
+        # `set_month` accepts negative values, and the clock can be set back.
+        return Month(
+            cost=max(0.0, natural.cost + addition.cost),
+            requests=max(0, natural.requests + addition.requests),
+            cpu_ms=max(0.0, natural.cpu_ms + addition.cpu_ms),
+        )
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> None:
         """Change the name and the type of a script; None, or the present value, changes nothing."""
@@ -91,7 +93,7 @@ class Scripts:
         """Return a script as the platform sends it."""
         name = self.scripts.name(script_id)
         row = self._row(script_id)
-        month = self.true_month(script_id)
+        month = self.month_to_date(script_id)
         return {
             **row,
             "Id": script_id,
@@ -112,13 +114,14 @@ class Scripts:
         return {**recorded_fields, "LastModified": iso_of(script_id, modified_at), **self._changed.get(script_id, {})}
 
     def _change(self, script_id: int, **fields: object) -> None:
+        """Set fields of a script, and its time of change to now."""
         self._changed[script_id] |= {**fields, "LastModified": iso_of(script_id, self._clock.now())}
 
     def _natural(self, script_id: int) -> Month:
         """Return the values of the month to date as they would be without `set_month`."""
         now = self._clock.now()
         passed = now - month_start(now)
-        # The integral of 1 + 0.5 sin: it always rises, faster by day than by night.
+        # The integral of 1 + 0.5 sin: it always rises, faster before noon than after it.
         weighted_seconds = passed + 0.5 * DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / DAY))
         requests_a_second = 0.0 if self._row(script_id)["Deleted"] else self._noise.between(5, 80, _RATE, script_id)
         requests = int(requests_a_second * weighted_seconds)

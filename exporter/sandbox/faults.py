@@ -85,7 +85,7 @@ def _settable(name: str) -> str:
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 _HeaderValue: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
 # `Pattern` raises ValueError if the text is not a regular expression.
-_PathPattern: TypeAlias = Annotated[str, AfterValidator(lambda text: Pattern(text).pattern)]
+_PathPattern: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(lambda text: Pattern(text).pattern)]
 _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_settable)]
 
 
@@ -124,7 +124,7 @@ class StatusFault(Fault):
     content_type: _HeaderValue | None = None
     headers: dict[_HeaderName, _HeaderValue] = {}
     retry_after: Annotated[int, Field(ge=0)] | None = None
-    retry_after_date: _Seconds | None = None
+    retry_after_date: _Seconds | None = None  # the date is this many seconds after now
 
     async def apply(self, exchange: Exchange) -> None:
         """Send the answer."""

@@ -35,7 +35,7 @@ _Moment: TypeAlias = Annotated[datetime | None, BeforeValidator(lambda text: tex
 
 
 def _unix(moment: datetime | None) -> float | None:
-    """Return unix seconds; a date-time without a zone is UTC."""
+    """Return unix seconds, None for None; a date-time without a zone is UTC."""
     if moment is None:
         return None
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
@@ -124,6 +124,7 @@ async def shield_set_bot_action(
     """Set the action for a bot category."""
     if world.shield.plan(_require_shield_zone(world, zone_id, status_code=404)) == _BASIC_PLAN:
         return refused("invalid_plan_type.bot_categorization", "The plan has no bot categorization.", status_code=403)
+    # The action is not kept, because no operation returns it.
     return enveloped({"category": category, "action": action})
 
 

@@ -37,7 +37,7 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to the world's time `now`; no-op until thirty seconds after the last update."""
+        """Update the table to a time of the world, at most every thirty seconds; raises sqlite3.Error if it fails."""
         if now - self._updated_at < _FRESH_SECONDS:
             return
         oldest = now - _KEPT_SECONDS
@@ -57,12 +57,11 @@ class Orders:
 
     def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:
         """Return the row of an order."""
-        noise = self._noise
-        total = 5 * (60 ** noise.fraction(_FOR_TOTAL, number))  # from 5 to 300, mostly small
+        total = 5 * (60 ** self._noise.fraction(_FOR_TOTAL, number))  # from 5 to 300, mostly small
         return (
             number,
-            noise.choice(_REGIONS, _FOR_REGION, number),
-            f"customer-{noise.whole(1, 400, _FOR_CUSTOMER, number)}",
+            self._noise.choice(_REGIONS, _FOR_REGION, number),
+            f"customer-{self._noise.whole(1, 400, _FOR_CUSTOMER, number)}",
             round(total, 2),
             iso_naive(number * _INTERVAL_SECONDS),
             self._shipped_at(number, now),
@@ -70,8 +69,7 @@ class Orders:
 
     def _shipped_at(self, number: int, now: float) -> str | None:
         """Return when an order was shipped; None if it is not shipped yet, or never."""
-        noise = self._noise
-        if not noise.chance(0.98, _FOR_SHIPPED, number):
+        if not self._noise.chance(0.98, _FOR_SHIPPED, number):
             return None
-        moment = number * _INTERVAL_SECONDS + noise.between(1_800, 1.5 * DAY, _FOR_DELAY, number)
+        moment = number * _INTERVAL_SECONDS + self._noise.between(1_800, 1.5 * DAY, _FOR_DELAY, number)
         return iso_naive(moment) if moment <= now else None

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from exporter.sandbox.noise import Noise
 from exporter.sandbox.seed import seed
-from exporter.sandbox.timestamps import DAY, date_of, day_number, number_of
+from exporter.sandbox.timestamps import DAY, date_number, date_of, day_number
 from exporter.sandbox.world_clock import WorldClock
 
 WINDOW_DAYS: Final = 28
@@ -87,12 +87,12 @@ class RateLimits:
         self, rate_limit_id: int, logged: int = 0, challenged: int = 0, blocked: int = 100, day: date | None = None
     ) -> None:
         """Add breaches of a rate limit to a day, by default today."""
-        number = day_number(self._clock.now()) if day is None else number_of(day)
+        number = day_number(self._clock.now()) if day is None else date_number(day)
         self.limits[rate_limit_id].added[number].append(BreachNumbers(logged, challenged, blocked))
 
     def true_breaches(self, limit_id: int, day: date) -> BreachNumbers:
         """Return the breaches of a day so far, which tests compare with the exporter's."""
-        return self._counted(self.limits[limit_id], number_of(day), self._clock.now())
+        return self._counted(self.limits[limit_id], date_number(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:
         """Return a rate limit's `overview` and days as the platform sends them."""
@@ -129,12 +129,11 @@ class RateLimits:
 
     def _burst(self, limit_id: int, slot: int, now: float) -> int:
         """Return the number of breaches so far in the burst of a quarter of a day; most quarters have none."""
-        noise = self._noise
-        if not noise.chance(0.3, _HAPPENS, limit_id, slot):
+        if not self._noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0
-        begins = slot * _SLOT_SECONDS + noise.between(0, _SLOT_SECONDS * 0.8, _BEGINS, limit_id, slot)
-        lasts = noise.between(self._shortest_burst, 3600, _LASTS, limit_id, slot)
-        size = 20 * (50 ** noise.fraction(_SIZE, limit_id, slot))  # from 20 to 1,000, mostly small
+        begins = slot * _SLOT_SECONDS + self._noise.between(0, _SLOT_SECONDS * 0.8, _BEGINS, limit_id, slot)
+        lasts = self._noise.between(self._shortest_burst, 3600, _LASTS, limit_id, slot)
+        size = 20 * (50 ** self._noise.fraction(_SIZE, limit_id, slot))  # from 20 to 1,000, mostly small
         return int(size * min(1.0, max(0.0, (now - begins) / lasts)))
 
 

@@ -58,7 +58,7 @@ class RecordScans:
         self._zones_without_scan: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scan fail, until the event scan_released."""
+        """Make a zone's scan fail, until the event scan_released; a zone that was never scanned still has none."""
         self.release_scan(zone_id)
         self._zones_made_to_fail.add(zone_id)
 
@@ -99,14 +99,13 @@ class RecordScans:
 
     def _latest_job(self, zone_id: int, now: float) -> _Job | None:
         """Return the latest of a zone's scans, which come at regular intervals; None for a zone without scans."""
-        noise = self._noise
         place = self._zones.place(zone_id) % _VARIETY
         if place == _NEVER and not self._healthy:
             return None
-        period = noise.between(6 * 3600, 48 * 3600, _PERIOD, zone_id)
-        offset = noise.between(0, period, _OFFSET, zone_id)
-        pending = noise.between(20, 60, _PENDING, zone_id)
-        working = noise.between(60, 300, _WORKING, zone_id)
+        period = self._noise.between(6 * 3600, 48 * 3600, _PERIOD, zone_id)
+        offset = self._noise.between(0, period, _OFFSET, zone_id)
+        pending = self._noise.between(20, 60, _PENDING, zone_id)
+        working = self._noise.between(60, 300, _WORKING, zone_id)
         if place == _SLOW:
             # This scan is in progress when the world begins, and most of the time.
             period, offset, pending, working = 1800.0, 120.0, 90.0, 1500.0
@@ -115,5 +114,5 @@ class RecordScans:
             period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
         number = int((now - self._began_at + offset) // period)
         created = self._began_at - offset + number * period
-        fails = not self._healthy and (place == _FAILING or noise.chance(0.1, _FAILS, zone_id, number))
+        fails = not self._healthy and (place == _FAILING or self._noise.chance(0.1, _FAILS, zone_id, number))
         return _Job(number, created, created + pending, created + pending + working, fails)

@@ -1,6 +1,6 @@
 """The ids and names of resources, and the search that finds them by a part of their names."""
 
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -39,10 +39,6 @@ class ResourceIds:
 
     def __contains__(self, resource_id: object) -> bool:
         return resource_id in self._names
-
-    def items(self) -> ItemsView[int, str]:
-        """Return (id, name) of every resource."""
-        return self._names.items()
 
     def slice(self, start: int, size: int) -> list[int]:
         """Return up to `size` ids, without the first `start`."""
@@ -90,10 +86,10 @@ def find(kinds: Mapping[str, ResourceIds], term: str, start: int, size: int) -> 
     """
     wanted = term.lower()
     results = [
-        {"Type": kind, "Id": resource_id, "Name": name}
+        {"Type": kind, "Id": resource_id, "Name": ids.name(resource_id)}
         for kind, ids in kinds.items()
-        for resource_id, name in ids.items()
-        if wanted in name.lower()
+        for resource_id in ids
+        if wanted in ids.name(resource_id).lower()
     ]
     end = min(start + min(size, _LARGEST_PAGE), _READABLE_RESULTS)
     return {"Query": term, "Total": len(results), "From": start, "Size": size, "SearchResults": results[start:end]}

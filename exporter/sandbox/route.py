@@ -154,6 +154,7 @@ def _request_error(error: RequestValidationError) -> RequestError:
         return RequestError(first)
     if body_faults[0]["type"] == "json_invalid":
         return RequestError("the body is not JSON")
+    # A fault of the whole body, such as a missing one, is in no field.
     fields = [(str(fault["loc"][1]), fault["msg"]) for fault in body_faults if len(fault["loc"]) > 1]
     return RequestError(*reasons(RequestValidationError(body_faults), skip=1), fields=fields)
 

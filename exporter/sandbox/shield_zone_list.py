@@ -1,4 +1,4 @@
-"""Shield zones and their configurations, as the list shows them."""
+"""Shield zones and their configurations, as the platform's list of shield zones shows them."""
 
 import math
 from typing import Any, Final

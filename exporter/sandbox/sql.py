@@ -97,38 +97,40 @@ class SqlSession:
             SqlError: the statement is not valid.
         """
         query = _QUERY.match(sql)
-        # With EXPLAIN, SQLite compiles a statement without running it. `query_only` prevents writing by a query.
-        probe = sql if query else f"EXPLAIN {sql}"
-        arguments: _Arguments = ()
-        columns: list[dict[str, str | None]] = []
-        is_readonly = False
-        self.connection.execute("PRAGMA query_only=ON")
+        is_explain = query is not None and query[1].upper() == "EXPLAIN"
+        # With EXPLAIN, SQLite compiles a statement without running it.
+        compiled = sql if is_explain else f"EXPLAIN {sql}"
         try:
-            arguments = self._nulls(probe)
-            cursor = self.connection.execute(probe, arguments)
-            if query is not None:
-                columns, is_readonly = _columns(cursor), True
+            arguments = self._nulls(compiled)
+            columns = None if query is None else self._columns_if_readonly(sql, arguments)
         except _FAULTS as error:
-            failed = _failure(error)
-            # A query that would write is not an error here: `is_readonly` stays False.
-            if isinstance(failed, SqlError):
-                raise failed from error
-        finally:
-            self.connection.execute("PRAGMA query_only=OFF")
+            raise _failure(error) from error
         return {
             "params": [{"name": None}] * len(arguments),
-            "cols": columns,
-            "is_explain": query is not None and query[1].upper() == "EXPLAIN",
-            "is_readonly": is_readonly,
+            "cols": columns or [],
+            "is_explain": is_explain,
+            "is_readonly": columns is not None,
         }
 
+    def _columns_if_readonly(self, query: str, arguments: _Arguments) -> list[dict[str, str | None]] | None:
+        """Return the columns of a query's result; None if the query would write, such as `WITH … INSERT`."""
+        self.connection.execute("PRAGMA query_only=ON")
+        try:
+            return _columns(self.connection.execute(query, arguments))
+        except sqlite3.Error as error:
+            if isinstance(_failure(error), ForbiddenError):
+                return None
+            raise
+        finally:
+            self.connection.execute("PRAGMA query_only=OFF")
+
     def _nulls(self, sql: str) -> _Arguments:
-        """Return a null for each parameter of a statement, by its name if the parameters have names."""
+        """Execute a statement with nulls, and return these: one for each parameter, by its name if they have names."""
         # When Python looks up the name of a parameter, the defaultdict adds it.
         named: defaultdict[str, SqlValue] = defaultdict(lambda: None)
         try:
             self.connection.execute(sql, named)
-        except sqlite3.ProgrammingError:  # the parameters have no names
+        except sqlite3.ProgrammingError:  # a parameter has no name, or the statement has a fault
             return [None] * self._count_unnamed(sql)
         return named
 
@@ -138,7 +140,9 @@ class SqlSession:
             self.connection.execute(sql)
         except sqlite3.ProgrammingError as error:
             needed = _PARAMETERS.search(str(error))
-            return int(needed[1]) if needed else 0
+            if needed is None:
+                raise
+            return int(needed[1])
         return 0
 
 

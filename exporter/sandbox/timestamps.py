@@ -13,8 +13,8 @@ def day_number(moment: float) -> int:
     return int(moment // DAY)
 
 
-def number_of(day: date) -> int:
-    """Return the number of a date; 1970-01-01 is 0."""
+def date_number(day: date) -> int:
+    """Return the number of the day of a date; 1970-01-01 is 0."""
     return day.toordinal() - _EPOCH
 
 
@@ -35,7 +35,7 @@ def iso_naive(moment: float) -> str:
 
 
 def iso_of(resource_id: int, moment: float) -> str:
-    """Write a time of a resource: the platform uses both forms, and here an odd id has the short one."""
+    """Write a time of a resource as `iso_naive` (odd ids) or `iso_long` (even ids) does: the platform uses both."""
     return iso_naive(moment) if resource_id % 2 else iso_long(moment)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 class WorldClock:
-    """The world's clock.
+    """A clock with a speed of its own, which can be advanced or set back.
 
     Args:
         start: the first time in unix seconds; None: the machine's time.
@@ -26,7 +26,7 @@ class WorldClock:
         return self._origin + (self.monotonic() - self._anchor) * self.speed
 
     def advance(self, seconds: float) -> None:
-        """Change the world's time by a number of seconds."""
+        """Advance the world's time by a number of seconds; a negative number sets it back."""
         self._origin += seconds
 
     def set_speed(self, speed: float) -> None:
