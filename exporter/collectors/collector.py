@@ -90,7 +90,7 @@ class Collector:
     """The base class of collectors.
 
     Attributes:
-        name: the `collector` label, and the key under `collectors:` in the configuration.
+        name: the `collector` label, and the `section` of a collector with settings of its own.
         polls: the kind of target that it polls.
         interval: seconds between two polls of a target, if the configuration sets no other interval.
         operations: the operations of the platform that a poll may call.

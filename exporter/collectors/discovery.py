@@ -183,7 +183,7 @@ class _Discovery:
 
     def _is_own(self, zone: Resource) -> bool:
         """Return whether this shard polls a shield zone; a rate limit belongs to the shard of its zone."""
-        return self.context.registry.admits(Target(self.target.account, "shield_zone", zone.id, zone.name))
+        return self.context.registry.would_poll(Target(self.target.account, "shield_zone", zone.id, zone.name))
 
     async def _limits_of(self, zone: Resource) -> ResourceList | None:
         """List the rate limits of a zone; return None if the platform has no such list."""

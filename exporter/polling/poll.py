@@ -214,7 +214,7 @@ class Poller:
             return False
         if target != poll.target:
             # A list's answer contains outcomes of targets that are not registered yet, or that other shards poll.
-            return self.registry.admits(target)
+            return self.registry.would_poll(target)
         polled = self.registry.by_key.get(target.key)
         return polled is not None and polled.is_polled_as(poll.target)
 

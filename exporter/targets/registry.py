@@ -209,7 +209,7 @@ class Registry:
             self.by_key[key] = renamed
             self._targets[key.list_key][key.id] = renamed
 
-    def admits(self, found: Target) -> bool:
+    def would_poll(self, found: Target) -> bool:
         """Return whether this process polls a target, or would poll it if it were listed."""
         selection = self._selections.get(found.key.list_key)
         is_selected = selection is not None and selection.selects(found.name)
@@ -243,9 +243,9 @@ class Registry:
             return
         fixed = self._fixed[list_key]
         for one in known:
-            name = one.name or self.name_of(one.key)
-            if one.key.id not in fixed and selection.selects(name):
-                yield one._replace(name=name)
+            if one.key.id not in fixed and selection.selects(one.name):
+                # A list may leave out a name that the resource's own answer has.
+                yield one._replace(name=one.name or self.name_of(one.key))
         for target in fixed.values():
             listed = known.resources.get(target.id, Resource(target.id))
             name = target.name or listed.name or self.name_of(target.key)
@@ -254,7 +254,7 @@ class Registry:
     def unread_scripts(self, account: str) -> list[Target]:
         """Return some scripts of other shards whose own answer is unknown: service discovery lists their host names."""
         selection = self._selections.get((account, "script"))
-        if selection is None or self.shard.index is None:
+        if selection is None or self.shard.index is None:  # a spare reads nothing
             return []
         selected = self.selected(account, "script")
         unread_ids = (one.key.id for one in selected if one.facts is None and not self.owns(one.key))

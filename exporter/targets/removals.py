@@ -7,14 +7,14 @@ from typing import NamedTuple
 from exporter.targets.target import TargetKey
 
 REMOVAL_SECONDS = 7 * 86400.0
-MOST_REMOVALS = 1000  # of an account
+MOST_REMOVALS = 1000  # of an account; each is a series
 
 
 class Removal(NamedTuple):
     """A resource that left the platform's list.
 
     Attributes:
-        parent: the id of the shield zone of a rate limit.
+        parent: the id of a rate limit's shield zone, else empty.
         at: when the removal was noticed, in unix seconds.
     """
 

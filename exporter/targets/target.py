@@ -66,7 +66,7 @@ class Target:
         kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
         id: the platform's id, as text.
         name: the name on the platform; empty if it is not known.
-        attributes: what else the request needs, such as the shield zone of a rate limit.
+        attributes: what else its requests or its series depend on, such as the shield zone of a rate limit.
         watched: an image's tags to watch for, or the names of the lists that are requested for an account.
         interval: seconds between two polls, if the target has its own interval.
         key: the target's identity.

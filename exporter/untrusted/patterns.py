@@ -52,7 +52,7 @@ def _compiled(pattern: str) -> SchemaValidator:
 
 
 def _reason(report: str) -> str:
-    """Return the fault in a pattern from the engine's report, and for a pattern of one line its place.
+    """Return the fault from the engine's report as a part of a sentence, with its place in a pattern of one line.
 
     The report on the incomplete pattern `(a`, and the report on a pattern that is too large, end with these lines::
 

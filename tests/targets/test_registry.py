@@ -60,9 +60,10 @@ def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> N
     assert [target.name for target in configured.targets("dns_zone")] == ["listed"]
     # A script's own answer has its new name before the search has it, which alone decides whether it is polled.
     renamed = registry(Selection("main", "script", discover=True, exclude=(Pattern("^new$"),)))
-    for searched, known in (("old", "old"), ("old", "new"), ("newest", "newest")):
+    for searched, known in (("", ""), ("", "new"), ("old", "old"), ("old", "new"), ("newest", "newest")):
         renamed.apply("main", Inventory({"script": ResourceList((Resource("7", searched),), complete=True)}))
-        assert [target.name for target in renamed.targets("script")] == [known]
+        selected = [one.name for one in renamed.selected("main", "script")]
+        assert ([one.name for one in renamed.targets("script")], selected) == ([known], [searched or known])
         renamed.learn(TargetKey.of("main", "script", "7"), "new")
 
 
@@ -84,7 +85,6 @@ def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     assert [made.owner_of(key, parent) for key, parent in zip(keys, ("4", "4", "", ""), strict=True)] == [2, 1, 2, 1]
     assert [made.is_elsewhere(key) for key in keys] == [True, False, True, False]
     made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="4"),), complete=True)}))
-    limits = [(target.name, target.attributes["shield_zone_id"]) for target in made.targets("rate_limit")]
-    assert limits == [("", "4")]
+    assert [(one.name, one.attributes["shield_zone_id"]) for one in made.targets("rate_limit")] == [("", "4")]
     spare = registry(Selection("main", "account", (Target("main", "account", "main"),)), Shard(None, 2))
     assert list(spare.targets("account", every_shard=True)) == []
