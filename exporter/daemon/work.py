@@ -30,7 +30,7 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import all_targets
+from exporter.web.targets import all_statuses
 from exporter.wiring.labels_and_thresholds import LabelsAndThresholds
 from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.selections import addresses_of, selections_of
@@ -199,7 +199,7 @@ class Work:
         own = {(name,): up for name, up in ups.items() if self.registry.owns(TargetKey.of(name, "account", name))}
         telemetry.show(telemetry.up, own)
         telemetry.show(telemetry.clock_offset, self.accounts.clock_offsets())
-        statuses = list(all_targets(self.parts))
+        statuses = list(all_statuses(self.parts))
         self._show_states(statuses, ups)
         self._show_left_out(statuses)
         removals = self.registry.removals()
@@ -233,7 +233,7 @@ class Work:
 
     async def _show_absent(self) -> None:
         """Update the numbers of families without series, by collector and cause."""
-        self._telemetry.show(self._telemetry.absent, await self._explainer.counts())
+        self._telemetry.show(self._telemetry.absent, await self._explainer.count_absent())
 
     def _save_lists(self) -> None:
         """Store the lists of resources that have changed, so that they are known after a restart."""

@@ -106,7 +106,7 @@ class Explainer:
                 await asyncio.sleep(0)
         return list(groups.values())
 
-    async def counts(self) -> Mapping[tuple[str, str], int]:
+    async def count_absent(self) -> Mapping[tuple[str, str], int]:
         """Return (collector, cause) → the number of absent families, summed over the targets."""
         counts: Counter[tuple[str, str]] = Counter()
         for one in await self.absences():
@@ -114,7 +114,7 @@ class Explainer:
         return counts
 
     def kinds(self) -> list[str]:
-        """Return the kinds of targets that there are, in order."""
+        """Return the kinds of targets of which any collector may have families, sorted."""
         return sorted({kind for collector in self.collectors() for kind in collector.kinds})
 
     def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
@@ -142,14 +142,14 @@ class Explainer:
         """Yield each target of each collector, with finding → the names of the families that are absent for it."""
         for collector in self.collectors():
             not_served = self._not_served(collector)
-            for target, not_polled in self._candidates(collector):
+            for target, excluded in self._candidates(collector):
                 if targets and targets.isdisjoint((target.key.label, target.name)):
                     continue
                 status = self.store.statuses.get(PollKey(target.key, collector.name))
                 found = defaultdict[Finding, list[str]](list)
                 for info in collector.families_of(target.kind, target.id):
                     # The first of these that applies: the settings, the targets, the last poll.
-                    finding = not_served.get(info.name) or not_polled or self._of_poll(collector, target, status, info)
+                    finding = not_served.get(info.name) or excluded or self._of_poll(collector, target, status, info)
                     if finding is not None and (not families or info.name in families):
                         found[finding].append(info.name)
                 yield collector, target, found
@@ -173,19 +173,19 @@ class Explainer:
         return {name: self._not_asked_for(("series", *path), "leaves the family out") for name, path in paths.items()}
 
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
-        """Yield the targets of which a collector could have families, each with why it is not polled; None if it is."""
+        """Yield the targets that may have families of a collector, each with what leaves it out, if anything does."""
         for selection in self.registry.selections(*collector.kinds):
             account, kind = selection.account, selection.kind
             polled = self.registry.polled(account, kind)
             not_selected = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
             for one in not_selected:
                 path = selection.rejection(one.name)
-                not_polled = None if path is None else self._not_asked_for(path, "leaves it out")
-                yield Target(account, kind, one.key.id, one.name), not_polled
+                excluded = None if path is None else self._not_asked_for(path, "leaves it out")
+                yield Target(account, kind, one.key.id, one.name), excluded
             for target in polled.values():
                 has_families = _has_families(collector, target)
-                not_polled = None if has_families else self._not_asked_for(selection.setting, "selects no such family")
-                yield target, not_polled
+                excluded = None if has_families else self._not_asked_for(selection.setting, "selects no such family")
+                yield target, excluded
             if not (not_selected or polled or selection.fixed):
                 yield Target(account, kind, ANY), self._of_no_target(selection)
 

@@ -30,8 +30,8 @@ class Connections:
         # Connection → its functions `waits` and `abort`.
         self._open: dict[object, tuple[Callable[[], bool], Callable[[], object]]] = {}
 
-    def allow(self, files: int) -> None:
-        """Set the limit to the number of files that connections may use, within the bounds of any server."""
+    def set_limit(self, files: int) -> None:
+        """Allow so many files for connections, but at least LEAST_CONNECTIONS and at most MOST_CONNECTIONS."""
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:

@@ -174,7 +174,7 @@ class LoopServer(uvicorn.Server):
             await asyncio.sleep(0)
 
     async def _make_room(self, accepted: socket.socket) -> None:
-        """Close the oldest connection without a request to make room for a new one; wait if all have one."""
+        """Close the oldest connections that wait for their clients, until a new one has room; wait if too few do."""
         full = "connection limit reached, the oldest connections without a request are closed for new ones"
         try:
             while self._connections.excess > 0:

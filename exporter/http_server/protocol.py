@@ -46,7 +46,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what the client sent; refuse a head that is too large."""
+        """Parse what the client sent; refuse a head that is too large, and limit the time of an unfinished request."""
         self._unfinished_bytes += len(data)
         super().data_received(data)
         if self._unfinished_bytes > LARGEST_HEAD and not self.transport.is_closing():

@@ -64,7 +64,7 @@ class SandboxServer:
         bound = bind(self._host, self.port)
         _, self.port, *_ = bound.getsockname()
         connections = Connections()
-        connections.allow(file_limit() // FILES_DIVISOR)
+        connections.set_limit(file_limit() // FILES_DIVISOR)
         # The application gives each answer the date of its own clock.
         self._server = LoopServer(bound, self._app, connections, has_date=False)
         self._app.state.connection = self._server.connection  # for faults that reset a connection

@@ -5,5 +5,5 @@ chooses. `parts.py` holds what the other endpoints read. `status.py`, `targets.p
 make JSON of it, for the API, the templates in `page/` and the probes. `http_sd.py` is Prometheus' service discovery,
 `url_fields.py` reads queries, `security_headers.py` is for all answers, and `auth/` holds TLS and basic auth.
 
-In: requests. Out: what other rooms have computed before; no request causes a platform call.
+In: requests. Out: what other packages have computed before; no request causes a platform call.
 """

@@ -15,7 +15,7 @@ _ALL_TARGETS = "*"  # the key of `others` that stands for all targets, if none w
 
 
 async def explain(parts: Parts, query: QueryParams) -> Json:
-    """Answer the question in a URL's query; raises HTTPException (400) if it is wrong."""
+    """Return the absences that a URL's query asks for; raises HTTPException (400) for an unknown field or family."""
     given = read_fields(query, {"family": None, "target": None})
     known = {info.name for collector in parts.explainer.collectors() for info in collector.families}
     for name in given["family"]:

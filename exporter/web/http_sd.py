@@ -20,7 +20,8 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         installation answer alike; and the accounts of which nothing is known.
 
     Raises:
-        HTTPException: nothing lists such a kind (404), a parameter is wrong (400), or no resource is known (503).
+        HTTPException: nothing lists such a kind (404), a parameter is wrong (400), or nothing is known of any account,
+            as in a spare (503).
     """
     registry, gone = parts.registry, parts.store.gone
     if why_spare := parts.process().spare:
@@ -59,5 +60,5 @@ def _address(one: KnownResource) -> str:
 
 
 def _may_get_an_address(one: KnownResource) -> bool:
-    """Return whether an address of a resource without one may come with a later answer."""
+    """Return whether a resource without an address may get one: a script from its answer, others from a search."""
     return one.facts is None if one.key.kind == "script" else one.key.kind in NAMED_BY_SEARCH

@@ -12,10 +12,10 @@ from starlette.types import Receive, Scope, Send
 from exporter.exposition.compressed_segments import SEGMENT_BYTES
 from exporter.exposition.exposition import Filter, Format
 from exporter.http_server.protocol import ReadyAnswer
-from exporter.web.negotiation import MOST_REMEMBERED, accepted
+from exporter.web.negotiation import MOST_REMEMBERED, negotiate
 from exporter.web.parts import Parts
 from exporter.web.security_headers import ALWAYS, with_headers
-from exporter.web.targets import all_targets
+from exporter.web.targets import all_statuses
 
 READING = ("GET", "HEAD")
 PARAMETERS = ("name[]", "collect[]", "target")
@@ -39,7 +39,7 @@ class MetricsEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
-        form, gzip = accepted(scope["headers"])
+        form, gzip = negotiate(scope["headers"])
         wanted = self._wanted(scope)
         if isinstance(wanted, PlainTextResponse):
             await wanted(scope, receive, with_headers(send))
@@ -54,8 +54,8 @@ class MetricsEndpoint:
             await _send(send, form, _cut(selected), len(selected), gzip=gzip)
 
     def ready(self, scope: Scope) -> ReadyAnswer | None:
-        """Return the answer to a scrape of everything if it is compressed, not large, and may have counters."""
-        form, gzip = accepted(scope["headers"])
+        """Return the answer to a scrape of everything, compressed; None if it is large or may have no counters now."""
+        form, gzip = negotiate(scope["headers"])
         body = self.parts.renderer.current.bodies[form].packed
         is_ready = gzip and not scope["query_string"] and len(body) <= LARGEST_AT_ONCE
         return (_headers(form, len(body), gzip=True), body) if is_ready and self.parts.ledger.may_serve() else None
@@ -85,7 +85,7 @@ class MetricsEndpoint:
         if unknown := sorted(collectors - known):
             message = f"no collector is named {unknown[0][:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
             return PlainTextResponse(message, status_code=400)
-        polled = {one.target.key.label for one in all_targets(self.parts)} if targets else set[str]()
+        polled = {one.target.key.label for one in all_statuses(self.parts)} if targets else set[str]()
         if unknown := sorted(targets - polled):
             message = f"{unknown[0][:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
             return PlainTextResponse(message, status_code=404)

@@ -33,7 +33,7 @@ def _quality(text: str) -> float:
         return 0.0
 
 
-def accepted(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
+def negotiate(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
     """Return the format that the headers of a request prefer, and whether they accept gzip."""
     accept, encoding = (
         b",".join(value for name, value in headers if name == wanted).decode("latin-1")

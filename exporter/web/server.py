@@ -52,6 +52,7 @@ class WebServer:
     @property
     def url(self) -> str:
         """The server's URL, without the route prefix."""
+        # In a URL, the `%` before the zone of an IPv6 address is encoded.
         host = (self._host or "localhost").replace("%", "%25")
         scheme = "http" if self._config.tls_server_config is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
@@ -63,7 +64,7 @@ class WebServer:
         if room < LEAST_CONNECTIONS:
             needed = LEAST_CONNECTIONS + RESERVED_FILES + outgoing
             logger().warning("the limit of open files is low, raise it (ulimit -n)", limit=files, needed=needed)
-        self._connections.allow(room)
+        self._connections.set_limit(room)
 
     def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
         """Serve an application, and the answers that are ready, from now on."""
@@ -83,7 +84,7 @@ class WebServer:
         self._server.start()
 
     async def reload(self) -> None:
-        """Reload the web configuration file; the files that it names are followed without a reload.
+        """Reload the web configuration file, if there is one; the files that it names are followed without a reload.
 
         Raises ConfigurationError if it is wrong; the former one stays in force.
         """

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from exporter.exposition.store import FAILING, UP, Status
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import all_targets, count_states
+from exporter.web.targets import all_statuses, count_states
 from exporter.web.url_fields import Json
 
 # Repeated work has stalled if no round has ended for this many times the usual time, and for at least this long.
@@ -20,7 +20,7 @@ SHORTEST_STALL = 30.0
 def status_of(parts: Parts) -> Json:
     """Return the state of the whole exporter."""
     process, shard = parts.process(), parts.registry.shard
-    statuses = list(all_targets(parts))
+    statuses = list(all_statuses(parts))
     by_account, by_collector = defaultdict[str, list[Status]](list), defaultdict[str, list[Status]](list)
     for one in statuses:
         by_account[one.target.client_name].append(one)

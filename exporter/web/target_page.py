@@ -11,7 +11,7 @@ from exporter.targets.target import TargetKey
 from exporter.web.absences import absences
 from exporter.web.metrics import MetricsEndpoint
 from exporter.web.parts import Parts
-from exporter.web.targets import all_targets, target_values
+from exporter.web.targets import all_statuses, target_values
 from exporter.web.url_fields import Json, read_fields
 
 # A kind of target → its shipped dashboard, and the dashboard's variable for the id; empty if there is none.
@@ -35,7 +35,7 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
             none is given (400).
     """
     asked = read_fields(query, {"account": None})["account"]
-    polled = [one for one in all_targets(parts) if one.target.key.label == label]
+    polled = [one for one in all_statuses(parts) if one.target.key.label == label]
     removals = {one.key.account: one for one in parts.registry.removals() if one.key.label == label}
     # Account → the key and the name of its target with this label.
     known = {one.target.client_name: (one.target.key, one.target.name) for one in polled}

@@ -23,7 +23,7 @@ def count_states(statuses: Iterable[Status]) -> dict[str, int]:
     return {state: counts[state] for state in STATES}
 
 
-def all_targets(parts: Parts) -> Iterator[Status]:
+def all_statuses(parts: Parts) -> Iterator[Status]:
     """Yield each target's status, once for each collector; before the first poll, it has only an earlier success."""
     store = parts.store
     yield from store.statuses.values()
@@ -44,7 +44,7 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
     """
     asked = _read_query(parts, query)
     offset, wanted = asked["offset"], asked["state"] or STATES
-    known, words = list(all_targets(parts)), set(asked["search"].casefold().split())
+    known, words = list(all_statuses(parts)), set(asked["search"].casefold().split())
     matching = [one for one in known if _matches(asked, words, one)]
     found = [one for one in matching if one.state in wanted]
     # The rows up to the end of the page; a sort of all targets would take long.
@@ -71,7 +71,7 @@ def _read_query(parts: Parts, query: QueryParams) -> Json:
 
 
 def _matches(asked: Json, words: Collection[str], status: Status) -> bool:
-    """Return whether a target has the collector and the account, and all words in its name, key, account or reason."""
+    """Return whether a target has a collector and an account that are asked for, if any are, and all of the words."""
     target, account = status.target, status.target.client_name
     if asked["collector"] and status.collector not in asked["collector"]:
         return False

@@ -192,7 +192,7 @@ async def test_the_cause_of_every_family_is_the_scripted_one(
         await situation.script(parts)
         collectors = {collector.name: collector for collector in parts.work.parts.explainer.collectors()}
         absences = await parts.work.parts.explainer.absences()
-        counts = await parts.work.parts.explainer.counts()
+        counts = await parts.work.parts.explainer.count_absent()
     wanted = {
         (collector, target, family): cause
         for (collector, target), causes in situation.absent.items()

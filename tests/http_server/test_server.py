@@ -97,7 +97,7 @@ async def test_an_idle_server_wakes_once_a_second() -> None:
 @pytest.mark.parametrize(("files", "limit"), [(-9, 16), (16, 16), (100, 100), (10_000, 512)])
 def test_as_many_connections_are_open_as_there_are_files_within_bounds(files: int, limit: int) -> None:
     connections = Connections()
-    connections.allow(files)
+    connections.set_limit(files)
     assert connections.limit == limit
 
 

@@ -20,7 +20,7 @@ from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 from exporter.settings.service import CollectorsSettings
 from exporter.targets.target import PollKey, Target
-from exporter.web.targets import all_targets, target_values
+from exporter.web.targets import all_statuses, target_values
 from tests.endpoints.undocumented_platform import Query, good, platform
 from tests.exporter_parts import (
     START,
@@ -535,7 +535,7 @@ async def test_a_failed_poll_of_a_slow_collector_is_repeated_after_a_minute_two_
             # A good poll ends the row of failures.
             await parts.turn(3600)
             assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/102") == 1.0
-            (status,) = (one for one in all_targets(parts.work.parts) if one.target.id == "102" and one.polled)
+            (status,) = (one for one in all_statuses(parts.work.parts) if one.target.id == "102" and one.polled)
             assert 0 < target_values(parts.work.parts, status)["next_poll"] - parts.world.clock.now() <= 7200
         others = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         assert others < 2 * 10

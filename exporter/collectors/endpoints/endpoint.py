@@ -37,7 +37,6 @@ _RESERVED_ENDS = ("_bucket", "_created")
 _SOURCE_KEYS = ("value", "days", "month", "info")
 _TARGET_KEYS = ("each", "ids", "kind")
 _NEEDS_PAGE = "needs the key page, the query parameter for the number of the page"
-_HAS_ID = "contains {id}; a list is requested once for each account"
 _WITH_INFO = "set together with info, which takes neither a label nor a scale"
 # Labels that Prometheus, histograms or the exporter's own series already use.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
@@ -110,6 +109,12 @@ def _parse_id(value: str) -> str:
     return text
 
 
+def _given(section: Section, keys: Sequence[str]) -> list[str]:
+    """Return the keys that the configuration sets; one that is set to null is not given."""
+    # A key that is not set may have an empty default, which is not null.
+    return [key for key in keys if key in section.model_fields_set and getattr(section, key) is not None]
+
+
 def _parsed_by(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSerializer]:
     """Return the annotations of a setting that `parse` reads, and that is written as the `text` of the result."""
     return PlainValidator(parse), PlainSerializer(lambda value: value.text)
@@ -140,7 +145,7 @@ class TargetList(Section):
         return broken(
             (lacks_page and self.size, "size", _NEEDS_PAGE),
             (lacks_page and self.more, "more", _NEEDS_PAGE),
-            (self.list.has_target_id, "list", _HAS_ID),
+            (self.list.has_target_id, "list", "contains {id}; a list is requested once for each account"),
         )
 
 
@@ -170,8 +175,8 @@ class EndpointMetric(Section):
         return tuple(self.info) or ((self.label,) if self.label else ())
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one source, the suffix of the name for that source, and label values that are not secrets."""
-        sources = [key for key in _SOURCE_KEYS if key in self.model_fields_set and getattr(self, key) is not None]
+        """Require one source, the name's suffix for it, and only keys that it uses; refuse secrets as label values."""
+        sources = _given(self, _SOURCE_KEYS)
         if len(sources) != 1:
             wrong_key = sources[1] if sources else "name"
             found = " and ".join(sources) or "none"
@@ -179,8 +184,8 @@ class EndpointMetric(Section):
             return
         source = sources[0]
         is_info = source == "info"
-        yield from self._wrong_suffix(source, "_total", ("days", "month"))
-        yield from self._wrong_suffix(source, "_info", ("info",))
+        yield from self._suffix_conflicts(source, "_total", ("days", "month"))
+        yield from self._suffix_conflicts(source, "_info", ("info",))
         yield from broken(
             (is_info and self.label, "label", _WITH_INFO),
             (is_info and "scale" in self.model_fields_set, "scale", _WITH_INFO),
@@ -191,7 +196,7 @@ class EndpointMetric(Section):
         if self.label and expression and expression.branches() is None and (problem := _secret_problem(expression)):
             yield (source,), problem
 
-    def _wrong_suffix(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
+    def _suffix_conflicts(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
         """Require a suffix of the name if the metric's source is one of `users`, and refuse it otherwise."""
         has_suffix = self.name.endswith(suffix)
         shown = f"'{self.name[:60]}'"
@@ -202,7 +207,7 @@ class EndpointMetric(Section):
 
 
 class Endpoint(Section):
-    """An endpoint of the platform, which becomes a collector, and its metrics."""
+    """An endpoint of the platform that a collector of its own polls, and the metrics from its answers."""
 
     name: Annotated[str, AfterValidator(_parse_name)] = Field(
         description="The collector's name, which is also its key under collectors."
@@ -221,7 +226,7 @@ class Endpoint(Section):
 
     @property
     def target_kind(self) -> str:
-        """The kind of the endpoint's targets."""
+        """The kind of the endpoint's targets; without a key that defines them, the account itself is polled."""
         return self.kind or self.own_kind or ACCOUNT_KIND
 
     @property
@@ -231,7 +236,7 @@ class Endpoint(Section):
 
     def conflicts(self) -> Iterator[Conflict]:
         """Require targets, a path, a label and metrics that fit each other, without duplicates."""
-        given = [key for key in _TARGET_KEYS if key in self.model_fields_set and getattr(self, key) is not None]
+        given = _given(self, _TARGET_KEYS)
         yield from self._target_conflicts(given)
         yield from broken((not self.metrics, "metrics", "is empty; expected metrics"))
         yield from self._label_conflicts(has_own_targets="each" in given or "ids" in given)

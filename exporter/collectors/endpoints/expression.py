@@ -27,7 +27,7 @@ class Expression:
     """A compiled expression; `compile_expression` creates it.
 
     Attributes:
-        text: the text in the configuration.
+        text: the text in the configuration; in a branch, that of the whole expression.
         tree: the syntax tree, as the library jmespath returns it.
     """
 
@@ -38,7 +38,7 @@ class Expression:
         """Evaluate the expression.
 
         Returns:
-            The result; None if a field that the expression reads is missing.
+            The result. A field that is missing is read as null, which most expressions return as None.
 
         Raises:
             ExpressionError: an argument of a function has a wrong type, or the result cannot be computed.
@@ -105,7 +105,7 @@ def whole_as_integer(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of a message, which ends with a colon if the library shows the expression below it."""
+    """Return the first line of a message, without the colon after which the library shows the expression."""
     line, _, _ = str(error).partition("\n")
     return line[:200].rstrip(":") or "is not an expression"
 
@@ -124,7 +124,7 @@ def _check_function(node: Node) -> None:
 
 
 def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
-    """Return a syntax tree with the keys of `{a: A, b: B}` sorted."""
+    """Return a syntax tree with the pairs of `{a: A, b: B}` in an order that does not depend on the text."""
     if not isinstance(node, dict):
         return node
     children = [_sorted_tree(child) for child in node.get("children", ())]
@@ -145,7 +145,7 @@ class _Tolerant(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
     """Evaluates an expression; a null in the arguments of a function is not an error."""
 
     def visit_function_expression(self, node: Node, value: Any) -> Any:  # noqa: ANN401 - the library's signature
-        """Call a function."""
+        """Call a function. If an argument is null, the result is null, unless the function accepts null."""
         name = str(node["value"])
         arguments = [self.visit(child, value) for child in node["children"]]
         if name not in _ACCEPT_NULL and None in arguments:

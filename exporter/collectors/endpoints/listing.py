@@ -39,7 +39,7 @@ class _Found:
         ids: all ids, even those that cannot be polled.
         resources: id → resource, of those that can be polled.
         is_complete: whether the pages contain every target.
-        date: the platform's time in the last page.
+        date: the platform's time in the last page that has one.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -98,7 +98,7 @@ class EndpointListCollector(Collector):
         return self._endpoint_name
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """List the targets. If a page fails, earlier pages are still reported, and no target is removed."""
+        """List the targets. If a page fails, report the earlier pages, and remove no target; pass NotAvailable on."""
         found = _Found()
         error: PlatformError | None = None
         try:
@@ -116,8 +116,7 @@ class EndpointListCollector(Collector):
     async def _read_pages(self, context: Context, found: _Found) -> None:
         """Request one page after another, and add their items; raises PlatformError if a page cannot be read."""
         for page in range(1, MOST_PAGES + 1):
-            dates = self._listing.list.parameters(target_id="", now=context.now)
-            parameters = {**dates, "page": page} if self._listing.page else dates
+            parameters = {**self._listing.list.parameters(target_id="", now=context.now), "page": page}
             answer = await context.caller.call(Request(self._operation, parameters))
             found.date = answer.date or found.date
             count_before = len(found.ids)
@@ -139,14 +138,14 @@ class EndpointListCollector(Collector):
     def _read_page(self, document: Document) -> tuple[list[Any], _Announced]:
         """Return the items of a page, and what the page announces; raises WrongShape if they cannot be read."""
         listing = self._listing
-        items = _evaluated(listing.items, document.value, "items")
+        items = _evaluate(listing.items, document.value, "items")
         if items is None:
             raise WrongShape(f"the list has no items at {listing.items.text}")
         if not isinstance(items, list):
             raise WrongShape(f"{listing.items.text} is not a list")
         if listing.more is None:
             return items, _Announced.NOTHING
-        more = _evaluated(listing.more, document.value, "more")
+        more = _evaluate(listing.more, document.value, "more")
         if more is None:
             return items, _Announced.NOTHING
         if not isinstance(more, bool):
@@ -154,17 +153,17 @@ class EndpointListCollector(Collector):
         return items, _Announced.ANOTHER_PAGE if more else _Announced.NO_PAGE
 
     def _resource(self, item: Any) -> Resource | None:  # noqa: ANN401 - any JSON
-        """Return the resource of an item; None if its id cannot be read."""
-        found = whole_as_integer(_evaluated(self._listing.id, item, "id"))
+        """Return the resource of an item; None if its id is missing or of a wrong type."""
+        found = whole_as_integer(_evaluate(self._listing.id, item, "id"))
         if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
             return None
-        name = None if self._listing.name is None else whole_as_integer(_evaluated(self._listing.name, item, "name"))
+        name = None if self._listing.name is None else whole_as_integer(_evaluate(self._listing.name, item, "name"))
         has_name = isinstance(name, str | int | float) and not isinstance(name, bool)
         return Resource(str(found), str(name) if has_name else "")
 
 
-def _evaluated(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401
-    """Return the result of an expression, which is the setting `key` of the list; raises WrongShape if it has none."""
+def _evaluate(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401
+    """Evaluate the expression of a list's setting `key`; raises WrongShape, which names the key, if that fails."""
     try:
         return expression.read(document)
     except ExpressionError as error:

@@ -14,7 +14,7 @@ _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_script_monthly_budget_dollars",
 
 
 def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Yield an error for each name that is used twice, or that refers to nothing."""
+    """Yield an error for each name that is taken or used twice, and for each kind that does not exist."""
     yield from _collector_conflicts(endpoints)
     yield from _kind_conflicts(endpoints)
     yield from _family_conflicts(endpoints)

@@ -12,7 +12,6 @@ LONGEST_PATH = 2000
 MOST_DAYS_AGO = 3660  # ten years
 _PLACEHOLDER = re.compile(r"\{(id|today|days_ago:(\d{1,4}))\}", re.ASCII)
 _NOT_IN_A_PATH = re.compile(r"[\s\\#\x00-\x1f\x7f]")
-_DOTS = frozenset({".", ".."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +22,12 @@ class Path:
         text: the text in the configuration.
         template: the path as an input of `str.format_map`, for the result of `parameters`.
         has_target_id: whether it contains `{id}`.
-        has_today: whether it contains `{today}`.
         days_ago: the numbers N of its `{days_ago:N}`.
     """
 
     text: str
     template: str
     has_target_id: bool
-    has_today: bool
     days_ago: tuple[int, ...]
 
     def canonical(self) -> str:
@@ -39,31 +36,27 @@ class Path:
         return "&".join((before_query, *sorted(query.split("&"))))
 
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
-        """Return the values of the placeholders for a target at a time, not percent-encoded."""
-        found: dict[str, Scalar] = {}
-        if self.has_target_id:
-            found["id"] = target_id
-        if self.has_today:
-            found["today"] = now.date().isoformat()
-        for days in self.days_ago:
-            found[f"days_ago_{days}"] = (now - timedelta(days=days)).date().isoformat()
-        return found
+        """Return the values that `template` may need for a target at a time, not percent-encoded."""
+        dates = {f"days_ago_{days}": (now - timedelta(days=days)).date().isoformat() for days in self.days_ago}
+        return {"id": target_id, "today": now.date().isoformat(), **dates}
 
 
 def parse_path(text: str) -> Path:
     """Read a path.
 
     Raises:
-        ValueError: it leads to another address, is too long, or has a wrong character or placeholder.
+        ValueError: leads to another address, is too long, goes back too far, or has a wrong character or placeholder.
     """
     before_query, _, _ = text.partition("?")
     if "://" in before_query or text.startswith("//"):
         raise ValueError("names a host; expected a path on the account's base_url, such as /pullzone/{id}")
     if not text.startswith("/"):
         raise ValueError("does not start with '/'; expected a path such as /pullzone/{id}")
-    if len(text) > LONGEST_PATH or _NOT_IN_A_PATH.search(text):
-        raise ValueError("contains blanks, '\\', '#' or control characters, or is too long")
-    if any(unquote(segment) in _DOTS for segment in before_query.split("/")):
+    if len(text) > LONGEST_PATH:
+        raise ValueError(f"has {len(text)} characters, expected at most {LONGEST_PATH}")
+    if _NOT_IN_A_PATH.search(text):
+        raise ValueError("contains blanks, '\\', '#' or control characters")
+    if any(unquote(segment) in (".", "..") for segment in before_query.split("/")):
         raise ValueError("contains '.' or '..', which leads to another path")
     without_placeholders = _PLACEHOLDER.sub("", text)
     if "{" in without_placeholders or "}" in without_placeholders:
@@ -71,7 +64,7 @@ def parse_path(text: str) -> Path:
     days = tuple(int(found[2]) for found in _PLACEHOLDER.finditer(text) if found[2])
     if any(number > MOST_DAYS_AGO for number in days):
         raise ValueError(f"goes back more than {MOST_DAYS_AGO} days")
-    return Path(text, _PLACEHOLDER.sub(_field, text), "{id}" in text, "{today}" in text, days)
+    return Path(text, _PLACEHOLDER.sub(_field, text), has_target_id="{id}" in text, days_ago=days)
 
 
 def _field(placeholder: re.Match[str]) -> str:

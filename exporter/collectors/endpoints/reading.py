@@ -68,11 +68,11 @@ def _read(
     found = expression.read(document)
     if declared.label:
         return _by_label(declared.label, found, expression, document, convert)
-    return _single(found, expression, document, convert)
+    return _convert_present(found, expression, document, convert)
 
 
-def _single(found: object, part: Expression | None, document: object, convert: Convert[T]) -> T | None:
-    """Return a converted result; None if it is missing. `part` is its expression, if it has one of its own."""
+def _convert_present(found: object, part: Expression | None, document: object, convert: Convert[T]) -> T | None:
+    """Convert a result unless it is missing. `part` is its own expression; without one, a null counts as missing."""
     is_null_of_answer = part is not None and part.is_null(document)
     is_missing = found is None and not is_null_of_answer
     return None if is_missing else convert(found)
@@ -91,7 +91,7 @@ def _by_label(
         raise ExpressionError(f"found {len(entries)} values of the label {label}, expected at most {MOST_SAMPLES}")
     converted: dict[str, T] = {}
     for key, entry in entries.items():
-        value = _single(entry, branches.get(key), document, convert)
+        value = _convert_present(entry, branches.get(key), document, convert)
         if value is not None:
             converted[key] = value
     # `{a: A, b: B}` gives an object also for an answer with neither A nor B. Without branches, an empty one is data.
@@ -131,7 +131,7 @@ def _number(found: object, scale: float) -> float | None:
 
 
 def _timestamp(found: object, scale: float) -> float | None:
-    """Return unix seconds from a date or a number; None for a date that does not exist."""
+    """Return unix seconds from a date, or a scaled number; None for a null and for a date that does not exist."""
     if not isinstance(found, str):
         return _number(found, scale)
     try:
@@ -144,7 +144,7 @@ def _timestamp(found: object, scale: float) -> float | None:
 
 
 def _count(found: object, scale: float) -> float | None:
-    """Return a number, scaled; a boolean is not a count."""
+    """Return what `_number` returns, but refuse a boolean, which is not a count."""
     if isinstance(found, bool):
         raise ExpressionError("found a boolean, expected a number")
     return _number(found, scale)
@@ -162,7 +162,7 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:
-    """Return date → count, scaled, from an object or a list of pairs; counts of the same date are added."""
+    """Return date → scaled count, None for what is no count, from an object or pairs; counts of a date are added."""
     if isinstance(found, dict):
         entries: list[Any] = list(found.items())
     elif isinstance(found, list):

@@ -17,7 +17,7 @@ from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.telemetry import Telemetry
-from exporter.web.targets import all_targets
+from exporter.web.targets import all_statuses
 
 OK, HAS_NONE, FAILED = "ok", Cause.PLATFORM_HAS_NONE.words, Cause.FAILING.words
 # How often to look whether all targets have been polled.
@@ -69,10 +69,10 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
     work = Work(settings, shard, MemoryStorage(), telemetry, REAL, process=_serves_no_pages)
     await work.start()
     try:
-        waiting = list(all_targets(work.parts))
+        waiting = list(all_statuses(work.parts))
         while waiting:
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
-            known = list(all_targets(work.parts))
+            known = list(all_statuses(work.parts))
             # Do not wait for the end of a pause, which may be as long as the platform asks.
             waiting = [one for one in known if not one.polled and not _is_paused(work, one)]
             progressed(len(known) - len(waiting), len(known))
@@ -106,7 +106,7 @@ def _is_paused(work: Work, status: Status) -> bool:
 def _result(work: Work, name: str) -> AccountResult:
     """Return the result of an account or a database; with one row if its key or address makes all polls fail."""
     plans, pace = work.schedule.plans, work.schedule.accounts[name].pace
-    statuses = [one for one in all_targets(work.parts) if one.target.client_name == name]
+    statuses = [one for one in all_statuses(work.parts) if one.target.client_name == name]
     # The collectors that discover targets come first.
     order = sorted(plans, key=lambda collector: not plans[collector].collector.discovers)
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))

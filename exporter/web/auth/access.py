@@ -108,6 +108,7 @@ class AccessControl:
 
 def _is_local(client: tuple[str, int] | None) -> bool:
     """Return whether a client runs on this machine; one that has disconnected already has no address."""
+    # A socket for IPv4 and IPv6 shows an IPv4 address with this prefix.
     return client is not None and ip_address(client[0].removeprefix("::ffff:")).is_loopback
 
 

@@ -34,7 +34,7 @@ _OPENSSL_NAMES: Mapping[str, str] = {
 
 
 class Pem(NamedTuple):
-    """A certificate, a key or authorities in PEM form, None if not given; and the configuration key that gives it."""
+    """A certificate, a private key or authorities: the setting that gives the file or text, and the text, if given."""
 
     config_key: str
     text: str | None
@@ -71,7 +71,7 @@ class TlsSettings(Section):
     curve_preferences: tuple[str, ...] = ()
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require a certificate and its key, and for each key about clients' certificates, that these are checked."""
+        """Require a certificate and its private key; refuse settings of clients' certificates that are not checked."""
         for key in ("cert", "key"):
             if getattr(self, key) is None and getattr(self, f"{key}_file") is None:
                 yield (f"{key}_file",), f"missing; expected a file in PEM form, or its text as {key}"
@@ -131,7 +131,7 @@ def _check_clients(context: ssl.SSLContext, settings: TlsSettings, authorities: 
         with _refusing(authorities.config_key, "is broken, or has no certificate in PEM form"):
             context.load_verify_locations(cadata=authorities.text)
     if settings.client_allowed_sans:
-        context.sslobject_class = _checking(frozenset(settings.client_allowed_sans))
+        context.sslobject_class = _checked_connection_class(frozenset(settings.client_allowed_sans))
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def _in_memory(pem: Pem) -> Iterator[str]:
         yield f"/proc/self/fd/{file.fileno()}"
 
 
-def _checking(allowed: frozenset[str]) -> type[ssl.SSLObject]:
+def _checked_connection_class(allowed: frozenset[str]) -> type[ssl.SSLObject]:
     """Return the class of connections that accept a client's certificate only with an allowed name."""
 
     class CheckedConnection(ssl.SSLObject):

@@ -58,7 +58,7 @@ def untrusted(value: str) -> Markup:
 
 
 def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> str:
-    """Return a link to the status page: to the targets of a query with these changes, from the first target on."""
+    """Return a link to the targets of a query with these changes, from the first target on if `offset` is not given."""
     values = {**(query or {}), "offset": 0, **changes}
     asked = urlencode({name: value for name, value in values.items() if value}, doseq=True)
     return f"./?{asked}#targets" if asked else "./#targets"
