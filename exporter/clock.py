@@ -40,7 +40,7 @@ SYSTEM = Clocks()
 
 
 class PlatformTime:
-    """The time of an account's platform, from the `Date` headers of its answers.
+    """The time of an account's platform, from the `Date` headers of its good answers.
 
     A date is accepted if it is within a day of this machine's clock, or of the last accepted date, advanced to now by
     the monotonic clock. Any other date is accepted when three successive answers agree on it. So one wrong date, years
@@ -48,14 +48,13 @@ class PlatformTime:
 
     Attributes:
         accepted_date: the last accepted date, in unix seconds; None before the first.
-        offset: the last date of an answer minus this machine's wall clock, in seconds; None before the first.
+        offset: the last date, accepted or not, minus this machine's wall clock, in seconds; None before the first.
     """
 
     def __init__(self, clocks: Clocks) -> None:
         self.accepted_date: float | None = None
         self.offset: float | None = None
-        self._wall = clocks.wall
-        self._monotonic = clocks.monotonic
+        self._clocks = clocks
         # The last accepted date, and the last one that was not accepted, each minus the monotonic time of its receipt.
         self._accepted_minus_monotonic: float | None = None
         self._doubted_minus_monotonic: float | None = None
@@ -66,13 +65,13 @@ class PlatformTime:
         """Continue from the date (unix seconds) that an earlier process accepted, unless one is accepted already."""
         if self.accepted_date is None:
             self.accepted_date = accepted_date
-            self._accepted_minus_monotonic = accepted_date - self._monotonic()
+            self._accepted_minus_monotonic = accepted_date - self._clocks.monotonic()
 
     def now(self) -> datetime | None:
         """Return the last accepted date, advanced to now; None before the first."""
         if self._accepted_minus_monotonic is None:
             return None
-        return datetime.fromtimestamp(self._accepted_minus_monotonic + self._monotonic(), UTC)
+        return datetime.fromtimestamp(self._accepted_minus_monotonic + self._clocks.monotonic(), UTC)
 
     def update(self, date: datetime) -> datetime:
         """Update the time with the `Date` of an answer, and return the platform's time.
@@ -82,9 +81,8 @@ class PlatformTime:
             the earlier of the date and this machine's clock, because a series that begins too late would lose days.
         """
         unix_seconds = date.timestamp()
-        wall = self._wall()
-        self.offset = unix_seconds - wall
-        minus_monotonic = unix_seconds - self._monotonic()
+        self.offset = unix_seconds - self._clocks.wall()
+        minus_monotonic = unix_seconds - self._clocks.monotonic()
         is_plausible = abs(self.offset) <= DAY_SECONDS or _are_near(minus_monotonic, self._accepted_minus_monotonic)
         if not is_plausible:
             self._count_agreeing(minus_monotonic)
@@ -94,10 +92,10 @@ class PlatformTime:
             self._doubted_minus_monotonic = None
             self._agreeing_answers = 0
             return date
-        return self.now() or min(date, datetime.fromtimestamp(wall, UTC))
+        return self.now() or min(date, self._clocks.utc())
 
     def _count_agreeing(self, minus_monotonic: float) -> None:
-        """Count how many successive answers, with this one, have implausible dates that agree with each other."""
+        """Count successive implausible dates that agree; one that disagrees with the last is counted as the first."""
         agrees = _are_near(minus_monotonic, self._doubted_minus_monotonic)
         self._agreeing_answers = self._agreeing_answers + 1 if agrees else 1
         self._doubted_minus_monotonic = minus_monotonic

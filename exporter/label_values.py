@@ -26,18 +26,20 @@ def enum_name(value: int | None, names: Mapping[int, str]) -> str | None:
 
 
 def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
-    """Keep at most `limit` series of each gauge of a target: the first ones in the order of their label values.
+    """Keep at most `limit` series of each family of a target whose metric has labels of its own (`is_limited`).
 
-    Only families with `is_limited` are limited here. The ledger limits counters.
+    These are the first ones in the order of their label values, so the choice does not depend on the order of an
+    answer. Counters are not among the families: the ledger limits them.
 
     Returns:
         The families, and for each that had more series: its name → the number of series that are left out.
     """
-    limited, left_out = list[Family](), dict[str, int]()
+    result = list[Family]()
+    left_out = dict[str, int]()
     for info, samples in families:
         kept = samples
         if info.is_limited and len(samples) > limit:
             left_out[info.name] = len(samples) - limit
             kept = tuple(sorted(samples)[:limit])
-        limited.append(Family(info, kept))
-    return tuple(limited), left_out
+        result.append(Family(info, kept))
+    return tuple(result), left_out

@@ -79,7 +79,7 @@ def _report_of_lost(lines: int, steps: Processors) -> str:
 
 
 def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
-    """Return a stream that writes to the same descriptor as `out` and never blocks."""
+    """Return a stream to the descriptor of `out` that loses lines instead of blocking; `out` itself if it has none."""
     try:
         fd = out.fileno()
     except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
@@ -88,9 +88,9 @@ def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
 
 
 class _NonBlockingWriter(io.TextIOBase):
-    """Writes log lines to a descriptor; a full pipe or a stopped terminal loses lines and does not block the caller.
+    """Writes log lines to a descriptor; a full pipe or a stopped terminal blocks the caller for 0.1 s at most.
 
-    The next line that can be written comes after `report(n)`, which reports the n lines that were lost.
+    Lines are lost then. `report(n)` returns the line that says how many; it is written before the next one.
     """
 
     def __init__(self, fd: int, encoding: str, report: Callable[[int], str]) -> None:

@@ -10,7 +10,7 @@ MASK = "***"
 SHORTEST_MASKED = 12
 # One of these characters before an '@': parsers of addresses disagree on where such a password ends.
 _AMBIGUOUS = re.compile(r"[/?#@].*@", re.DOTALL)
-# A word of a name such as `likeThis`, `LikeThis` or `like_this`.
+# A word of a name such as `likeThis`, `LikeThis`, `like_this` or `THISName`.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Only as whole words: `monkey` is no secret.
 _SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
@@ -29,18 +29,18 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
-    """Replace each secret of at least 12 characters in the body of an answer."""
+    """Replace each secret of at least 12 characters in the body of an answer; the longest first, as for a text."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_MASKED:
-            # A secret that is not valid Unicode is no error: no body contains it.
+            # Half of a surrogate pair in a secret is no error; no body contains its bytes, so nothing is replaced.
             body = body.replace(secret.encode("utf-8", "surrogatepass"), MASK.encode())
     return body
 
 
 def has_ambiguous_password(address: str) -> bool:
     """Return whether a parser may take a part of the password in an address for its host, port or path, and show it."""
-    _, _, without_scheme = address.partition("://")
-    return _AMBIGUOUS.search(without_scheme or address) is not None
+    without_scheme = address.split("://", maxsplit=1)[-1]
+    return _AMBIGUOUS.search(without_scheme) is not None
 
 
 def is_secret_name(name: str) -> bool:
@@ -55,7 +55,7 @@ def mask_secrets(
     """Mask, in place, every text in a field with a secret's name, at any depth; numbers and empty texts are kept.
 
     Args:
-        data: any JSON.
+        data: any JSON; a text that is not in an object or list is kept.
         is_secret: returns whether a field of this name holds a secret.
         clean: returns what replaces any other text; by default, the text itself.
     """

@@ -27,12 +27,12 @@ _LOOP_LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
 ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
 
 
-def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, text: str, **options: Any) -> _Own:  # noqa: ANN401
+def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, help_text: str, **options: Any) -> _Own:  # noqa: ANN401
     """Create a family and register it; `family` is written `name{labels}`, `options` are arguments of its class."""
     name, _, labels = family.rstrip("}").partition("{")
-    unit = name.removesuffix("_total").rpartition("_")[2]
-    options["unit"] = unit if unit in BASE_UNITS else ""
-    return kind(name, text, labels.split(", ") if labels else (), registry=registry, **options)
+    last_word = name.removesuffix("_total").rpartition("_")[2]
+    options["unit"] = last_word if last_word in BASE_UNITS else ""
+    return kind(name, help_text, labels.split(", ") if labels else (), registry=registry, **options)
 
 
 class Telemetry:
@@ -148,8 +148,8 @@ class Telemetry:
         )
         self.clock_offset = gauge(
             "edge_exporter_clock_offset_seconds{account}",
-            "The platform's time in the last answer of the account, minus this machine's time; exact to one or two "
-            "seconds.",
+            "The platform's time in the last good answer of the account, minus this machine's time; exact to one or "
+            "two seconds.",
         )
         self.ledger_up = gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")
         self.ledger_set_aside = gauge(
@@ -179,8 +179,6 @@ class Telemetry:
             "1 for each configured monthly budget whose name or id matches no polled script.",
         )
         self.build.labels(version, python_platform.python_version()).set(1)
-        # The state counts as usable until a write fails.
-        self.ledger_up.set(1)
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
@@ -202,7 +200,7 @@ class Telemetry:
             gauge.labels(*labels).set(value)
 
     def forget(self, label: str, value: str) -> None:
-        """Remove every series whose label `account` or `collector` has this value, in every family."""
+        """Remove the series of every family in which this label, such as `account`, has this value."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram) and label in family._labelnames:  # noqa: SLF001
                 family.remove_by_labels({label: value})
@@ -215,13 +213,13 @@ class Telemetry:
             for reason in ALERTED_REASONS:
                 self.failures.labels(account, operation, reason)
 
-    def declare_counters(self, families: Iterable[FamilyInfo]) -> None:
-        """Create the series of corrections of every counter family with the value 0."""
+    def declare_corrections(self, families: Iterable[FamilyInfo]) -> None:
+        """Create the series of the corrections of each counter family, with the value 0."""
         for info in families:
             if info.kind is Kind.COUNTER:
                 self.corrections.labels(info.name)
 
     def record_set_aside(self, at: float) -> None:
-        """Record when a damaged state file was renamed, in unix seconds."""
+        """Record that a damaged state file was renamed at this time, in unix seconds."""
         self.set_aside_at = at
         self.ledger_set_aside.set(at)

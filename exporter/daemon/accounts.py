@@ -33,7 +33,7 @@ class AccountObserver(Observer):
         clock: a monotonic clock in seconds.
 
     Attributes:
-        authenticated_at: the time of the last authenticated answer, on that clock; None if there was none.
+        authenticated_at: the time of the last good answer with a 2xx status, on that clock; None if there was none.
     """
 
     def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
@@ -44,12 +44,12 @@ class AccountObserver(Observer):
         self.authenticated_at: float | None = None
 
     def is_up(self, interval: float, timeout: float) -> bool:
-        """Return whether the last authenticated answer is at most `UP_INTERVALS` intervals and a timeout old."""
+        """Return whether `authenticated_at` is at most `UP_INTERVALS` intervals and a timeout ago (both in seconds)."""
         last = self.authenticated_at
         return last is not None and self._clock() - last <= interval * UP_INTERVALS + timeout
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """Count an attempt of a call, its duration and, if it failed, its reason; record when one succeeded."""
+        """Count an attempt of a call, its duration and, if it failed, its reason; update `authenticated_at`."""
         self._series(self._telemetry.requests, operation, code).inc()
         self._series(self._telemetry.durations, operation).observe(seconds)
         if reason is not None:
@@ -136,7 +136,7 @@ class Accounts:
         """Return the names of the accounts, without the databases."""
         return [name for name in self.entries if not _is_database(name)]
 
-    def up(self) -> dict[str, bool]:
+    def up_by_account(self) -> dict[str, bool]:
         """Return for each account whether it is up, as `edge_up` shows it; databases are not included."""
         found: dict[str, bool] = {}
         for name in self._names():

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 STOP_SECONDS = 4.5
 # A file system that hangs must not keep this process from taking a shard, which waits for the end of a reload.
 LOAD_SECONDS = 30.0
-# How often a spare looks for a free shard, at most.
+# The longest time between two attempts of a spare to take a shard, in seconds.
 SEEK_SECONDS = 3.0
 
 
@@ -89,7 +89,7 @@ class Daemon:
         Raises:
             StateLockedError: another process has the state file.
             OSError: the address cannot be used.
-            ConfigurationError: the web configuration file is wrong.
+            ConfigurationError: the web configuration file, the path of the state or a proxy cannot be used.
         """
         server = machine.listen(settings.web, machine.executors)
         telemetry = Telemetry(CollectorRegistry(), __version__)
@@ -109,11 +109,13 @@ class Daemon:
 
     async def _begin(self) -> None:
         """Start to poll the configured shard; with a state database, look for a free shard in rounds."""
-        settings, machine, own = self.settings, self.machine, self.settings.own_shard()
-        if own is not None and not settings.state.is_shared:
-            set_aside, executor = self.telemetry.record_set_aside, machine.executors("state")
-            await self._start_work(own, machine.open_storage(settings.state, machine.clocks, set_aside, executor))
-            self.telemetry.show(self.telemetry.shard_held, {(str(own.index),): 1})
+        settings, machine = self.settings, self.machine
+        own_shard = settings.own_shard()
+        if own_shard is not None and not settings.state.is_shared:
+            executor = machine.executors("state")
+            storage = machine.open_storage(settings.state, machine.clocks, self.telemetry.record_set_aside, executor)
+            await self._start_work(own_shard, storage)
+            self.telemetry.show(self.telemetry.shard_held, {(str(own_shard.index),): 1})
             return
         self.database = database = postgres_storage(settings)
         shard = await self._claim(database)
@@ -220,10 +222,10 @@ class Daemon:
         self._tasks.begin("reload", self.reload())
 
     async def reload(self) -> tuple[str, ...]:
-        """Read the settings again and apply all of them, or none.
+        """Read the settings again and apply them, except those that need a restart; apply none if there is a fault.
 
         Returns:
-            The faults for which they were refused; none if they are in force.
+            The faults for which the settings were refused; none if they were applied.
         """
         async with self._reloading:
             try:
@@ -240,7 +242,7 @@ class Daemon:
             return self._config_faults
 
     async def _load_and_apply(self) -> None:
-        """Read the settings again and apply them.
+        """Read the settings again and apply them, except those that need a restart.
 
         Raises:
             ConfigurationError: the settings are refused; nothing has changed.
@@ -293,7 +295,7 @@ class Daemon:
             spare=self.why_spare(),
             unproven=self._missing_answer(),
             was_ready=self._was_ready,
-            account_up=self.work.accounts.up(),
+            account_up=self.work.accounts.up_by_account(),
             rounds=self.work.tasks.rounds,
             dashboard_url=self.settings.dashboard_url,
         )

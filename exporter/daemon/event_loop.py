@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 LAG_EVERY_SECONDS = 1.0
-FROZEN_EVERY_SECONDS = 5.0
+GROWTH_CHECKED_EVERY_SECONDS = 5.0
 # The switch interval of threads: how long the event loop may have to wait for another thread at each of its steps.
 # Python's default is 5 ms. With 0.5 ms, a busy daemon spends a tenth of its processor time on switches.
 TURN_SECONDS = 0.002
@@ -37,7 +37,7 @@ async def freeze_growth(series: Callable[[], int]) -> None:
         if series() > 2 * series_when_frozen:
             series_when_frozen = series()
             gc.freeze()
-        await asyncio.sleep(FROZEN_EVERY_SECONDS)
+        await asyncio.sleep(GROWTH_CHECKED_EVERY_SECONDS)
 
 
 async def watch_lag(observe: Callable[[float], object], monotonic: Callable[[], float]) -> None:

@@ -115,8 +115,8 @@ class Work:
         if not settings.state.is_shared:
             # Targets that belong to another shard now are counted there, from its first poll on.
             self.ledger.delete([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
-        own = {} if shard.index is None else {(str(shard.index), str(shard.total)): 1}
-        self._telemetry.show(self._telemetry.shard, own)
+        shard_series = {} if shard.index is None else {(str(shard.index), str(shard.total)): 1}
+        self._telemetry.show(self._telemetry.shard, shard_series)
         self.poller.start()
         await self.renderer.render()
         self.tasks.repeat("cleaning", CLEANED_EVERY_SECONDS, self.forget_removed)
@@ -164,14 +164,14 @@ class Work:
         # From here on nothing is awaited until all is changed: a scrape shows either the old or the new state.
         self._settings = settings
         former = schedule.accounts
-        moved = _moved(former, accounts)
+        moved = _with_new_address(former, accounts)
         for name in former_plans.keys() - plans.keys():
             self._telemetry.forget("collector", name)
-        for target in self.registry.configure(selections_of(settings), addresses_of(settings)):
-            self.store.remove(target, former_plans)
+        for deselected in self.registry.configure(selections_of(settings), addresses_of(settings)):
+            self.store.remove(deselected, former_plans)
         self.accounts.use(accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
-        self._telemetry.declare_counters(families)
+        self._telemetry.declare_corrections(families)
         schedule.use(plans, accounts)
         for status in list(self.store.statuses.values()):
             if status.target.client_name in moved or not self._is_polled(status):
@@ -181,7 +181,7 @@ class Work:
         await self.accounts.close_replaced(former)
 
     def _is_polled(self, status: Status) -> bool:
-        """Return whether the plans in force include the collector of a status, and the collector its target."""
+        """Return whether the collector of a status is still selected, and still polls the target of the status."""
         plan = self.schedule.plans.get(status.collector)
         if plan is None:
             return False
@@ -189,12 +189,12 @@ class Work:
         # If the target is of another kind, the collector polls its parent.
         if target.kind != plan.collector.polls:
             return True
-        # An account whose discovery is off now is still a target, but not of each collector.
+        # If discovery is off now, its collector may still look up names; such polls have no status.
         return plan.collector.wants(discovery.without_names(target))
 
     def show(self) -> None:
-        """Update the metrics of accounts, and those of targets that do not come from their polls."""
-        telemetry, ups = self._telemetry, self.accounts.up()
+        """Update the metrics of accounts, and those of targets that are not families of a poll."""
+        telemetry, ups = self._telemetry, self.accounts.up_by_account()
         # Each account is reported by the shard that owns it.
         own = {(name,): up for name, up in ups.items() if self.registry.owns(TargetKey.of(name, "account", name))}
         telemetry.show(telemetry.up, own)
@@ -216,7 +216,7 @@ class Work:
         telemetry.show(telemetry.targets, states)
         failing = Counter((one.target.account, one.collector, one.reason) for one in statuses if one.reason)
         telemetry.show(telemetry.failing, failing)
-        # Databases, which are not among these accounts, have no such totals.
+        # Databases, which are not among these accounts, have no such totals. An expired total is not counted.
         mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
         mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.families)
         telemetry.show(telemetry.mismatched, mismatched)
@@ -252,7 +252,7 @@ class Work:
         return row.success if row is not None else 0.0
 
 
-def _moved(former: Mapping[str, Account], accounts: Mapping[str, Account]) -> set[str]:
+def _with_new_address(former: Mapping[str, Account], accounts: Mapping[str, Account]) -> set[str]:
     """Return the accounts that have another address now."""
     return {
         name

@@ -53,7 +53,7 @@ class Observer:
         """
 
     def retried(self, operation: str) -> None:
-        """Report that another attempt of the same call begins."""
+        """Report that a call failed and will be attempted again."""
 
     def unexpected(self, operation: str, field: str) -> None:
         """Report that a field of a good answer had an unknown or unreadable value."""
@@ -100,7 +100,7 @@ class Client:
             await self._transport.aclose()
 
     def calls_until(self, moment: float) -> "PollCalls":
-        """Return the caller of one poll, whose answers are useless after this time on the monotonic clock."""
+        """Return the calls of one poll; their answers are useless after this time on the monotonic clock."""
         return PollCalls(self, moment)
 
     def utc_now(self) -> datetime:
@@ -123,7 +123,8 @@ class Client:
         Raises:
             PlatformError: there is no usable answer.
         """
-        name, status = call.operation.name, 0
+        name = call.operation.name
+        status = 0
         began = self.clocks.monotonic()
         try:
             response, body = await self._send(call, time_limit)
@@ -227,7 +228,7 @@ class PollCalls:
 
     Attributes:
         client: the account's client.
-        until: the time on the monotonic clock after which answers are useless. A call that fails later is not repeated.
+        until: the time on the monotonic clock after which answers are useless. It limits retries, not first attempts.
         call_count: the number of calls so far, without retries.
     """
 
@@ -256,7 +257,7 @@ class PollCalls:
             attempt += 1
 
     async def _prepare(self, request: Request[T]) -> ReadyCall[T]:
-        """Return the call of a request with the current key or token; raises CredentialError if that cannot be read."""
+        """Return the call of a request with the current key or token; raises CredentialError if that cannot be used."""
         client, operation = self.client, request.operation
         key = await client.credential.current_key()
         header, value = client.credential.header_with(key)
@@ -288,7 +289,7 @@ class PollCalls:
             raise
         finally:
             client.rate_limiter.release()
-        client.credential.accept()
+        client.credential.clear_problem()
         return answer
 
     def _time_limit(self, attempt: int) -> float:

@@ -1,4 +1,4 @@
-"""The key or token of an account or a database."""
+"""The key or token of an account or a database, and whether the platform accepts it."""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,7 +6,7 @@ from exporter.platform.errors import CredentialError
 
 
 class Credential:
-    """How a call is authenticated (interface document, Authentication).
+    """The key or token of an account or a database, and the header for it (interface document, Authentication).
 
     Args:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
@@ -61,8 +61,8 @@ class Credential:
         """Record that the platform does not accept this key or token."""
         self._failed_key, self.problem = key, "is not accepted"
 
-    def accept(self) -> None:
-        """Record that the platform accepted the key or token, or that it is replaced by one that was not tried yet."""
+    def clear_problem(self) -> None:
+        """Clear `problem`: the platform accepted the key or token, or it was replaced by one that was not tried yet."""
         self.problem = ""
 
     def is_replaced(self) -> bool:

@@ -2,8 +2,8 @@
 
 An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. It also halves the rate, which
 rises again with each other answer, except a 5xx. If two operations are paused at the same time, all calls of the
-account wait. A pause lasts as long as the platform asked. Without `Retry-After`, the first pause lasts about a second,
-and each further one twice as long, up to a minute.
+account wait. The length of a pause is guessed: at first about a second, then twice as long each time, up to a minute.
+If `Retry-After` asks for a longer one, the pause lasts as long as asked, up to five minutes.
 """
 
 import asyncio
@@ -49,8 +49,7 @@ class RateLimiter:
     def __init__(self, rate: float, max_in_flight: int, *, clocks: Clocks, random: Callable[[], float]) -> None:
         self.rate = rate
         self.max_in_flight = max_in_flight
-        self._clock = clocks.monotonic
-        self._sleep = clocks.sleep
+        self._clocks = clocks
         self._random = random
         self._in_flight = asyncio.Semaphore(max_in_flight)
         # Held by the one call that waits for the next slot; the other calls queue for it.
@@ -69,7 +68,7 @@ class RateLimiter:
     def paused_for(self, *operations: str) -> float:
         """Return the seconds until all of these operations may be called: 0 unless one, or the account, is paused."""
         ends = [self._pauses[name].until for name in operations if name in self._pauses]
-        return max(0.0, max([self._paused_until, *ends]) - self._clock())
+        return max(0.0, max([self._paused_until, *ends]) - self._clocks.monotonic())
 
     async def acquire(self, operation: str, longest: float) -> None:
         """Wait until an operation may be called. The caller then calls `release` after the call.
@@ -100,23 +99,23 @@ class RateLimiter:
                     f"calls of {operation} are paused for another {left:.0f} s, after an answer that asked to wait"
                 )
                 raise RateLimited(message, retry_after=left)
-            await self._sleep(left)
+            await self._clocks.sleep(left)
 
     async def _wait_for_slot(self) -> None:
         """Wait for the next slot of the rate; calls get slots in the order of their arrival."""
         # Only one call at a time waits for a slot. If several calls had slots in advance, all of these slots would be
         # past after a stall of the process, and the calls would be sent at once.
         async with self._turn:
-            left = self._next_slot_at - self._clock()
+            left = self._next_slot_at - self._clocks.monotonic()
             if left > 0:
-                await self._sleep(left)
+                await self._clocks.sleep(left)
             # The next slot is counted from this slot and not from the time of waking, so that waking late does not
             # lower the rate. Delays of more than `BURST_SECONDS` are not made up for.
-            counted_from = max(self._next_slot_at, self._clock() - BURST_SECONDS)
+            counted_from = max(self._next_slot_at, self._clocks.monotonic() - BURST_SECONDS)
             self._next_slot_at = counted_from + 1.0 / self.effective_rate
 
     def release(self) -> None:
-        """End a call, after a success or a failure."""
+        """Report the end of a call for which `acquire` has waited, after a success or a failure."""
         self._in_flight.release()
 
     def recover(self, operation: str) -> None:
@@ -130,7 +129,7 @@ class RateLimiter:
 
         `wait` is the seconds of its `Retry-After`; None without one. 0 has the same effect as None.
         """
-        now = self._clock()
+        now = self._clocks.monotonic()
         pause = self._pauses.setdefault(operation, _Pause())
         # Several calls may have been in flight; only the first of their answers halves the rate and begins a pause.
         if pause.until <= now:

@@ -27,12 +27,10 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
     """Return the seconds to wait, at most an hour, as `Retry-After` says; None if it is missing or unreadable.
 
     Args:
-        value: the header: a number of seconds, or an HTTP date.
-        now: the time by the platform's clock, which may differ from this machine's.
+        value: the header: a number of seconds, or an HTTP date; blanks around it are ignored.
+        now: the time that a date is compared with: the answer's `Date` or, without one, this machine's time.
     """
-    if value is None:
-        return None
-    text = value.strip()
+    text = "" if value is None else value.strip()
     if text.isascii() and text.isdigit():
         return min(LONGEST_RETRY_AFTER, float(text))
     moment = http_date(text)

@@ -65,13 +65,13 @@ def _too_large(most_bytes: int, response: httpx.Response) -> errors.BodyTooLarge
 
 # Parts of error keys which mean that the plan does not include the feature, or that it was never set up.
 _UNAVAILABLE = ("invalid_plan_type", "no_configuration", "not_configured")
-_ABSENT = (*_UNAVAILABLE, "not_found")
+_UNAVAILABLE_OR_NOT_FOUND = (*_UNAVAILABLE, "not_found")
 # Class of error → the parts of error keys that make it `NotAvailable` instead. A `NotFound` that stays one means that
 # the target does not exist.
 _NOT_AVAILABLE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
-    errors.Rejected: _ABSENT,
-    errors.Forbidden: _ABSENT,
-    errors.EnvelopeError: _ABSENT,
+    errors.Rejected: _UNAVAILABLE_OR_NOT_FOUND,
+    errors.Forbidden: _UNAVAILABLE_OR_NOT_FOUND,
+    errors.EnvelopeError: _UNAVAILABLE_OR_NOT_FOUND,
     errors.NotFound: _UNAVAILABLE,
 }
 
@@ -201,17 +201,17 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
     return cast("T", value.payload() if isinstance(value, Envelope) else value)
 
 
-def _parse(adapter: TypeAdapter[T], raw: bytes, unreadable: set[str]) -> T:
+def _parse(adapter: TypeAdapter[T], raw: bytes, unexpected: set[str]) -> T:
     """Parse and validate a body; a text, number or date that cannot be read affects only its own field."""
     try:
-        return adapter.validate_json(raw, context=unreadable)
+        return adapter.validate_json(raw, context=unexpected)
     except ValidationError as error:
         # Try again, tolerating a byte order mark, invalid UTF-8, unpaired surrogates, and unreadable numbers or dates.
         try:
             body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
             # As bytes again, in which `_json_bytes` replaces the surrogates.
             return validated(
-                lambda value: adapter.validate_json(_json_bytes(value), context=unreadable), body, unreadable
+                lambda value: adapter.validate_json(_json_bytes(value), context=unexpected), body, unexpected
             )
         except (json.JSONDecodeError, RecursionError):
             raise error from None

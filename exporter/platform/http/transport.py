@@ -92,7 +92,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 proxy_headers=self._proxy_headers,
             )
         except CAUGHT as error:
-            if isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError):
+            was_lost = isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError)
+            if was_lost:
                 self.losses += 1
             _raise(error)
         passed_on = [(name, value) for name, value in response.raw_headers if name.lower() in _PASSED_ON]
@@ -117,7 +118,7 @@ class _NameLookups:
 
 
 class _Connection(ResponseHandler):
-    """A connection, used again unless bytes followed its last answer or another one was lost since it was opened."""
+    """A connection; not used again if bytes followed its last answer, or if the pool has lost another one since."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pool: AiohttpTransport) -> None:
         super().__init__(loop)

@@ -39,7 +39,7 @@ async def test_a_refused_key_is_known_to_be_replaced(
         case "refused":
             credential.refuse(await credential.current_key())
         case "accepted":
-            credential.accept()
+            credential.clear_problem()
         case "unread" | "unsent":
             credential.refuse("new")
             with pytest.raises(CredentialError):
