@@ -90,7 +90,7 @@ class DnsZones:
 
     def true_queries(self, zone_id: int, day: date) -> int:
         """Return the number of a zone's queries of a day so far, which tests compare with the exporter's."""
-        return self._counted(self._traffic(zone_id), date_number(day), self._clock.now())
+        return self._queries_until(self._traffic(zone_id), date_number(day), self._clock.now())
 
     def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
         """Return a zone's statistics between two times (unix seconds); without one of them, of the last 30 days."""
@@ -104,9 +104,9 @@ class DnsZones:
         queries: dict[str, int] = {}
         smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
-            counted = self._counted(traffic, day, min((day + 1) * DAY, limit))
+            counted = self._queries_until(traffic, day, min((day + 1) * DAY, limit))
             # Queries of the oldest day before the window are left out; a window may begin in the future.
-            left_out = min(counted, self._counted(traffic, day, start)) if start > day * DAY else 0
+            left_out = min(counted, self._queries_until(traffic, day, start)) if start > day * DAY else 0
             bucket = f"{date_of(day)}T00:00:00Z"
             queries[bucket] = counted - left_out
             smart[bucket] = traffic.smart_part(counted) - traffic.smart_part(left_out)
@@ -141,8 +141,8 @@ class DnsZones:
             day_noise=noise.narrowed(_DAILY, zone_id),
         )
 
-    def _counted(self, traffic: _Traffic, day: int, moment: float) -> int:
-        """Return the number of a zone's queries of a day until a time in unix seconds."""
+    def _queries_until(self, traffic: _Traffic, day: int, moment: float) -> int:
+        """Return the number of a zone's queries of a day until a time in unix seconds, with those that events added."""
         part = (moment - day * DAY) / DAY
         if part < 0:
             return 0

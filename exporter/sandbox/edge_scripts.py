@@ -55,7 +55,7 @@ class Scripts:
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
     ) -> None:
         """Set values of a script's current month; they continue to grow from there until the month ends."""
-        month, natural = self.month_to_date(script_id), self._natural(script_id)
+        month, natural = self.month_to_date(script_id), self._natural_month(script_id)
         self._additions[script_id, month_start(self._clock.now())] = Month(
             cost=(month.cost if cost is None else cost) - natural.cost,
             requests=(month.requests if requests is None else requests) - natural.requests,
@@ -63,8 +63,8 @@ class Scripts:
         )
 
     def month_to_date(self, script_id: int) -> Month:
-        """Return a script's values of the month to date."""
-        natural = self._natural(script_id)
+        """Return a script's values of the month to date, with what `set_month` has added."""
+        natural = self._natural_month(script_id)
         addition = self._additions.get((script_id, month_start(self._clock.now())), Month(0, 0, 0))
         # `set_month` accepts negative values, and the clock can be set back.
         return Month(
@@ -117,7 +117,7 @@ class Scripts:
         """Set fields of a script, and its time of change to now."""
         self._changed[script_id] |= {**fields, "LastModified": iso_of(script_id, self._clock.now())}
 
-    def _natural(self, script_id: int) -> Month:
+    def _natural_month(self, script_id: int) -> Month:
         """Return the values of the month to date as they would be without `set_month`."""
         now = self._clock.now()
         passed = now - month_start(now)

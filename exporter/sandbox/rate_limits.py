@@ -92,14 +92,14 @@ class RateLimits:
 
     def true_breaches(self, limit_id: int, day: date) -> BreachNumbers:
         """Return the breaches of a day so far, which tests compare with the exporter's."""
-        return self._counted(self.limits[limit_id], date_number(day), self._clock.now())
+        return self._breaches_until(self.limits[limit_id], date_number(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:
         """Return a rate limit's `overview` and days as the platform sends them."""
         limit = self.limits[limit_id]
         now = self._clock.now()
         today = day_number(now)
-        counted = {date_of(n): self._counted(limit, n, now) for n in range(today - WINDOW_DAYS + 1, today + 1)}
+        counted = {date_of(n): self._breaches_until(limit, n, now) for n in range(today - WINDOW_DAYS + 1, today + 1)}
         # The platform omits days without a breach.
         shown = {day: breaches for day, breaches in counted.items() if breaches.total}
         days = {
@@ -111,23 +111,23 @@ class RateLimits:
             "ratelimitOverviewPastTwentyEightDays": None if limit.omits_days else days,
         }
 
-    def _counted(self, limit: RateLimit, day: int, now: float) -> BreachNumbers:
-        """Return the breaches of a rate limit on a day so far."""
+    def _breaches_until(self, limit: RateLimit, day: int, now: float) -> BreachNumbers:
+        """Return the breaches of a rate limit on a day until a time in unix seconds, with those that events added."""
         if now < day * DAY:
             return BreachNumbers()
-        breaches = 0 if limit.is_quiet else self._bursts(limit.limit_id, day, now)
-        return BreachNumbers.summed([_mixed(limit, breaches), *limit.added.get(day, ())])
+        breaches = 0 if limit.is_quiet else self._breaches_in_bursts(limit.limit_id, day, now)
+        return BreachNumbers.summed([_divided_by_action(limit, breaches), *limit.added.get(day, ())])
 
-    def _bursts(self, limit_id: int, day: int, now: float) -> int:
+    def _breaches_in_bursts(self, limit_id: int, day: int, now: float) -> int:
         """Return the number of breaches in the bursts of a day so far."""
         # A new world is in a burst, which began a minute ago: one breach every two seconds for the next half hour.
         begins = max(self._began_at - 60, day * DAY)
         ends = min(self._began_at + _OPENING_BURST_SECONDS, (day + 1) * DAY, now)
         opening_breaches = max(0, int((ends - begins) / 2))
         slots = range(day * _SLOTS_A_DAY, (day + 1) * _SLOTS_A_DAY)
-        return opening_breaches + sum(self._burst(limit_id, slot, now) for slot in slots)
+        return opening_breaches + sum(self._breaches_in_burst(limit_id, slot, now) for slot in slots)
 
-    def _burst(self, limit_id: int, slot: int, now: float) -> int:
+    def _breaches_in_burst(self, limit_id: int, slot: int, now: float) -> int:
         """Return the number of breaches so far in the burst of a quarter of a day; most quarters have none."""
         if not self._noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0
@@ -137,7 +137,7 @@ class RateLimits:
         return int(size * min(1.0, max(0.0, (now - begins) / lasts)))
 
 
-def _mixed(limit: RateLimit, breaches: int) -> BreachNumbers:
+def _divided_by_action(limit: RateLimit, breaches: int) -> BreachNumbers:
     """Divide a number of breaches among the actions; if the number rises, no action's count falls."""
     # Ten successive breaches always have the same actions in the same order.
     logged, challenged, blocked = seed("shield", "mixes")[limit.limit_id % 2]

@@ -9,7 +9,7 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long
 from exporter.sandbox.world_clock import WorldClock
 
-FIRST_PULL_ZONE_ID: Final = 201
+_FIRST_PULL_ZONE_ID: Final = 201
 
 
 class ShieldZones:
@@ -18,7 +18,7 @@ class ShieldZones:
     def __init__(self, clock: WorldClock, count: int, *, healthy: bool) -> None:
         self._healthy = healthy
         self.zones = ResourceIds(1, count, seed("names", "shield_zones"))
-        self.pull_zones = ResourceIds(FIRST_PULL_ZONE_ID, count, seed("names", "shield_zones"))
+        self.pull_zones = ResourceIds(_FIRST_PULL_ZONE_ID, count, seed("names", "shield_zones"))
         self._clock = clock
         self._began_at = clock.now()
         # Shield zone → the fields that `set_fields` has replaced.
@@ -72,4 +72,4 @@ class ShieldZones:
         return rows[self.zones.place(zone_id) % len(rows)]
 
     def _pull_zone_id(self, zone_id: int) -> int:
-        return FIRST_PULL_ZONE_ID + self.zones.place(zone_id)
+        return _FIRST_PULL_ZONE_ID + self.zones.place(zone_id)

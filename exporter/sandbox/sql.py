@@ -164,7 +164,7 @@ def _columns(cursor: sqlite3.Cursor) -> list[dict[str, str | None]]:
 
 def _failure(error: Exception) -> SqlError | ForbiddenError:
     """Return the error that a libSQL server sends for an error of SQLite."""
-    name = getattr(error, "sqlite_errorname", None) or "SQLITE_ERROR"
+    name: str = getattr(error, "sqlite_errorname", "SQLITE_ERROR")  # Python's own errors have none
     if name.startswith("SQLITE_READONLY"):
         return ForbiddenError(str(error))
     # The first two words, such as SQLITE_CONSTRAINT of SQLITE_CONSTRAINT_UNIQUE.

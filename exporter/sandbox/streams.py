@@ -52,9 +52,9 @@ class Stream:
             case {"type": "batch", "batch": {"steps": list(steps)}}:
                 return {"result": self._batch(steps)}
             case {"type": "describe"}:
-                return {"result": self._session.describe(self._text(request))}
+                return {"result": self._session.describe(self._sql_of(request))}
             case {"type": "sequence"}:
-                for statement in split(self._text(request)):
+                for statement in split(self._sql_of(request)):
                     self._session.run(statement)
             case {"type": "store_sql", "sql_id": int(sql_id), "sql": str(sql)}:
                 self._stored[sql_id] = sql
@@ -79,7 +79,7 @@ class Stream:
             named = {one["name"].lstrip(":@$"): hrana.decode(one["value"]) for one in stmt.get("named_args", ())}
         except (AttributeError, KeyError, TypeError) as error:
             raise ProtocolError("The arguments of a statement must be lists of values") from error
-        return self._session.run(self._text(stmt), named or positional)
+        return self._session.run(self._sql_of(stmt), named or positional)
 
     def _batch(self, steps: list[Any]) -> dict[str, Any]:
         """Execute the steps whose conditions hold; return the result and the error of each, null if there is none."""
@@ -99,7 +99,7 @@ class Stream:
             errors.append(error)
         return {"step_results": results, "step_errors": errors}
 
-    def _text(self, source: dict[str, Any]) -> str:
+    def _sql_of(self, source: dict[str, Any]) -> str:
         """Return the SQL of a request or statement: its own text, or a stored one."""
         match source.get("sql"), source.get("sql_id"):
             case str(sql), None:

@@ -60,7 +60,7 @@ def _list(path: str) -> PlatformRoute:
 
 
 def _item(path: str, fields: Callable[[World, int, str], dict[str, Any]]) -> PlatformRoute:
-    """Return the operation for one resource of a list; `fields` returns its fields from the world, its id and name."""
+    """Return the operation for one resource of a list; `fields(world, id, name)` returns the rest of its fields."""
     first, names = seed("undocumented", "kinds")[path]
     name_by_id = dict(enumerate(names, start=first))
 
