@@ -4,7 +4,6 @@ In: days and settings. Out: an OpenMetrics file with timestamps.
 """
 
 import asyncio
-import os
 import re
 import socket
 from collections.abc import Iterable, Mapping, Sequence
@@ -74,7 +73,7 @@ def command(
     2 nothing is written, because the configuration or an argument is wrong; 130 interrupted, and nothing is written.
     """
     with complaining(ConfigurationError, code=MISUSE), complaining(StorageError):
-        settings = read_settings(config, flags, os.environ)
+        settings = read_settings(config, flags)
         if not settings.accounts:
             raise click.UsageError("there is no account in the configuration: databases have no history")
         collectors = [plan.collector for plan in plans_of(settings).values()]
@@ -86,7 +85,7 @@ def command(
         span, past, failures = asyncio.run(_read_history(settings, collectors, charted, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
-        complain("\n".join([*faults, f"nothing is written for {span}: there are no counters, or they began earlier"]))
+        complain("\n".join([*faults, f"nothing is written for {span}: no counts, or the counters have them already"]))
     sample_count = _write(output, past, added_labels, step)
     echo(f"{output}: {span}, {len(past)} series, {sample_count} samples, {output.stat().st_size / 1e6:.1f} MB.")
     # With promtool's default of two hours for a block, a month would become 360 blocks.

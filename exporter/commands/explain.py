@@ -46,11 +46,10 @@ def command(things: tuple[str, ...], *, url: str, username: str, password_file: 
 
 def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]) -> dict[str, Any]:
     """Request an explanation from the exporter at a URL, and return its JSON; after an error, end the command."""
-    # Without a proxy: the one in the environment is for the platform.
-    opener = build_opener(ProxyHandler({}))
     try:
         request = Request(f"{url}/api/v1/explain?{urlencode(fields)}", headers=dict(headers))  # noqa: S310 - checked
-        with opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+        # Without a proxy: the one in the environment is for the platform.
+        with build_opener(ProxyHandler({})).open(request, timeout=TIMEOUT_SECONDS) as response:
             answer = json.load(response)
     except HTTPError as error:
         complain(error.read(_REFUSAL_BYTES).decode("utf-8", "replace").strip() or f"{url} answered {error.code}")

@@ -67,7 +67,7 @@ Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 
 
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
-    """Yield the section of each collector, without families of a section before it, and last the exporter's own."""
+    """Yield a section for each collector with families that no section before it has, and last the exporter's own."""
     own = tuple(Telemetry(CollectorRegistry(), __version__).families())
     listed: set[str] = set()
     for collector in collectors:

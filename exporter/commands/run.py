@@ -30,7 +30,7 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
 
     Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 an unknown flag.
     """
-    read = partial(read_settings, config, flags, os.environ)
+    read = partial(read_settings, config, flags)
     settings = read()
     configure(settings.log.level, settings.log.format)
     serve(_run_daemon(settings, read, configuration_file(config, os.environ)))

@@ -1,5 +1,6 @@
 """Reads the whole configuration, with every file that it names."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,12 +9,12 @@ from exporter.settings.model import Settings
 from exporter.web.auth.web_config import load_web_config
 
 
-def read_settings(config: Path | None, flags: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
-    """Read the settings from a file, flags (name → text) and environment, then check the web configuration file.
+def read_settings(config: Path | None, flags: Mapping[str, str]) -> Settings:
+    """Read the settings from a file, flags (name → text) and the environment, then check the web configuration file.
 
     Raises ConfigurationError with all faults of the settings or, if there are none, of the web configuration file.
     """
-    settings = load(config, flags, environ)
+    settings = load(config, flags, os.environ)
     if settings.web.config_file is not None:
         load_web_config(settings.web.config_file)
     return settings

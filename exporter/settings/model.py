@@ -90,12 +90,11 @@ class Settings(BaseSettings, Section):
         """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
         for kind in ("accounts", "databases"):
             yield from duplicates(((kind, place, "name"), one.name) for place, one in enumerate(getattr(self, kind)))
-        queries = [
+        yield from duplicates(
             (("databases", outer, "queries", inner, "name"), query.name)
             for outer, database in enumerate(self.databases)
             for inner, query in enumerate(database.queries)
-        ]
-        yield from duplicates(queries)
+        )
 
     def _collector_conflicts(self) -> Iterator[Conflict]:
         """Refuse keys that name no collector or endpoint, and series that would end before the next poll."""

@@ -25,7 +25,7 @@ T = TypeVar("T")
 # Where a section breaks a rule between its keys, as a path below it, and the message.
 Conflict = tuple[KeyPath, str]
 
-# The type of errors whose message is already one of ours.
+# The type of errors whose message is complete already: from a section below, or from a conflict.
 _WORDED = "worded"
 _LONGEST_SHOWN = 60
 # pydantic's messages for these errors name types of Python: kind of error → what was expected, in plain words.

@@ -57,8 +57,10 @@ class MarkedFile:
 
         If there is none, return the variable that could set the value, or the file.
         """
-        around = (self.places.get(path[:end]) for end in range(len(path), 0, -1))
-        return next(filter(None, around), self.settable.get(path) or Place(self.source))
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.places:
+                return self.places[path[:end]]
+        return self.settable.get(path, Place(self.source))
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return a fault of the value at the path, with the place of the value."""

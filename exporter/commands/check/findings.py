@@ -36,7 +36,7 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
     results: Sequence[AccountResult] = ()
     faults: Sequence[ConfigurationFault] = ()
     try:
-        settings = read_settings(config, flags, os.environ)
+        settings = read_settings(config, flags)
         if not offline:
             results, faults = _poll_all(settings), _state_faults(settings)
     except ConfigurationError as error:

@@ -26,7 +26,7 @@ LOOKS_EVERY_SECONDS = 0.2
 _OF_THE_KEY = {errors.CredentialError.reason, errors.Unauthorized.reason, errors.Forbidden.reason}
 _OF_THE_ADDRESS = {errors.TransportError.reason, *(kind.reason for kind in errors.TransportError.__subclasses__())}
 
-# Receives how many targets have been polled, and how many there are.
+# Receives how many targets have been polled or are paused, and how many there are.
 Progress = Callable[[int, int], None]
 
 
