@@ -13,6 +13,7 @@ Number = float | int | bool | None
 # A count is at most this: a larger number does not fit into 64 bits, and sums of such numbers would overflow.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
+# The base units of OpenMetrics, and dollars.
 BASE_UNITS = frozenset(
     ("seconds", "bytes", "dollars", "ratio", "celsius", "joules", "volts", "amperes", "meters", "grams")
 )

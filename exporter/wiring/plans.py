@@ -36,7 +36,7 @@ def collectors_of(settings: Settings) -> tuple[Collector, ...]:
 
 
 def endpoints_of(settings: Settings) -> list[Endpoint]:
-    """Return the configured endpoints with their intervals."""
+    """Return the configured endpoints; the interval of each is that of its collector's settings, if they have one."""
     sections = settings.collector_settings()
     return [one.model_copy(update={"interval": sections[one.name].interval}) for one in settings.endpoints]
 

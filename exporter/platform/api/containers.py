@@ -16,7 +16,7 @@ TAGS = Operation(
     name="container_tags",
     method="POST",
     path="/mc/registries/tags",
-    help="The tags of a container image; it only reads, although it is a POST.",
+    help="Lists the tags of a container image; the request only reads, although it is a POST.",
     answer=TypeAdapter(list[Each[ContainerImageTag]], config=ConfigDict(defer_build=True)),
     parameters=(
         Parameter("registryId", "body", "string", "The registry: dockerhub, github, or its number."),

@@ -15,8 +15,8 @@ class Document(Wire):
 
     @model_validator(mode="before")
     @classmethod
-    def _mask_and_take(cls, data: object) -> dict[str, object]:
-        """Mask the secrets in a body, and make all of it the field `value`."""
+    def _fields_of(cls, data: object) -> dict[str, object]:
+        """Return the fields of the model: the whole body, with its secrets masked, is `value`."""
         mask_secrets(data)
         return {"value": data}
 

@@ -119,8 +119,8 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         received += len(items)
         if answer.value.total is not None:
             total = answer.value.total
-        # Stop at a page without a new item: the platform may ignore `from`, and would send it without end. An item that
-        # cannot be read may be new, and the search goes on if there is a total at which it will end.
+        # Stop at a page without a new item: the platform may ignore `from`, and would send the same page without end.
+        # An item that cannot be read may be new; then the search goes on if there is a total at which it ends.
         may_have_new = len(names) > known_before or (total is not None and len(readable) < len(items))
         is_last = total is not None and received >= total
         if is_last or not may_have_new:

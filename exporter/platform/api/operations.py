@@ -1,4 +1,4 @@
-"""All operations that the client knows: each `Operation` that a module of this folder declares."""
+"""The operations that the modules of this folder declare; those of configured endpoints are not among them."""
 
 from typing import Any
 

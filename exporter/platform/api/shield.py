@@ -172,7 +172,7 @@ async def list_zones(caller: Caller) -> Answer[ZoneListing]:
             break
         page_number = next_page
     total = answer.value.page.total_count if answer.value.page is not None else None
-    # A zone may be in the list twice, and only one of its items be invalid.
+    # A zone may be in the list twice, with a valid and an invalid item; it is usable.
     unusable = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in zones}
     complete = total is not None and len(zones) + len(unusable) == total
     return Answer(ZoneListing(zones, unusable, total, complete), answer.date)

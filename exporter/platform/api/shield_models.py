@@ -156,7 +156,7 @@ class GuardianConfiguration(CamelWire):
 
 
 class AuthScheme(CamelWire):
-    """How a guarded endpoint is authenticated."""
+    """How requests to a guarded endpoint are authenticated."""
 
     scheme_name: str | None = None
     credential_name: str | None = None
@@ -204,7 +204,7 @@ class ApiGuardian(CamelWire):
 
 
 class BotSignal(CamelWire):
-    """One of the signals of bot detection."""
+    """The settings of one of the signals that bot detection uses."""
 
     sensitivity: Annotated[Integer, enum_of("sensitivity", BOT_SENSITIVITY)] = None
     aggression: Annotated[Integer, enum_of("browserFingerprint.aggression", BOT_AGGRESSION)] = None

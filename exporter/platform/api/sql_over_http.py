@@ -78,7 +78,7 @@ class Description(Wire):
 
 
 class StreamResponse(Wire):
-    """The answer to one request of a pipeline."""
+    """The answer to a request of a pipeline that succeeded."""
 
     type: str | None = None
     result: dict[str, Any] | None = None
@@ -92,7 +92,7 @@ class StreamError(Wire):
 
 
 class StreamResult(Wire):
-    """The outcome of one request of a pipeline."""
+    """The outcome of one request of a pipeline: a response or an error."""
 
     type: str | None = None
     response: StreamResponse | None = None
@@ -111,7 +111,7 @@ PIPELINE = Operation(
     name="database_pipeline",
     method="POST",
     path="/v2/pipeline",
-    help="Executes SQL statements in order; it only reads if all its statements only read.",
+    help="Executes SQL statements in order; the request only reads if all its statements only read.",
     answer=TypeAdapter(PipelineResponse),
     parameters=(Parameter("requests", "body", "json", "The requests, as a JSON array."),),
     most_bytes=WHOLE_LIMIT,
@@ -190,7 +190,7 @@ def _pipeline_of(
 
 
 def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | StatementError]:
-    """Return the result or SQL error of each of the first `number` requests; raises WrongShape if one has neither."""
+    """Return the first `number` results or SQL errors of an answer; raises WrongShape if one is missing or neither."""
     results = answer.results
     if len(results) < number:
         raise WrongShape(f"the database answered {number} requests with {len(results)} results", status=200)
