@@ -54,7 +54,7 @@ class Telemetry:
         histogram = partial(_declare, Histogram, registry)
         self.up = gauge(
             "edge_up{account}",
-            "Whether the account got an authenticated answer within 1.5 times the shortest interval of its collectors.",
+            "Whether an authenticated answer came within the account's timeout plus 1.5 times its shortest interval.",
         )
         self.requests = counter(
             "edge_api_requests_total{account, operation, code}",
@@ -97,7 +97,7 @@ class Telemetry:
         )
         self.interval = gauge(
             "edge_exporter_collector_interval_seconds{collector}",
-            "Time between two polls of a target, longer than configured if the budget does not suffice.",
+            "Time between two polls of a target, in the account with the longest; a used-up budget makes it longer.",
         )
         self.duration = gauge(
             "edge_exporter_collector_duration_seconds{collector}", "Duration of the collector's last poll of a target."
