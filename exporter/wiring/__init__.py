@@ -1,1 +1,1 @@
-"""Builds objects from the settings: the plans of collectors, the selections of targets, clients, and the storage."""
+"""Builds from the settings: plans of collectors, selections of targets, clients, storage, labels and thresholds."""

@@ -63,7 +63,7 @@ def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Acce
 
 
 def accesses_of(settings: Settings) -> dict[str, Access]:
-    """Return the access of each account and database; the keys are those of `Target.client_name`."""
+    """Return `Target.client_name` → access, for each account and database."""
     accounts = {account.name: access_of(account, settings.shard.total) for account in settings.accounts}
     return accounts | {DATABASE_PREFIX + database.name: access_of(database, 1) for database in settings.databases}
 

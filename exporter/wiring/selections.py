@@ -18,7 +18,7 @@ def addresses_of(settings: Settings) -> dict[str, str]:
 
 
 def selections_of(settings: Settings) -> Iterator[Selection]:
-    """Yield a selection for each account and kind: configured targets, and whether others are discovered."""
+    """Yield the selection of each kind in each account, and those of the databases and of their queries."""
     for number, account in enumerate(settings.accounts):
         yield from _account_selections(account, number)
         yield from _endpoint_selections(account, settings.endpoints)

@@ -1,4 +1,4 @@
-"""Creates the storage of the state from its settings."""
+"""Creates, reads and checks the storage that the settings define for the state."""
 
 import asyncio
 from collections.abc import Callable, Collection

@@ -63,8 +63,8 @@ class SearchListing:
         names: resource → its name, which is empty if the platform sent none.
         total: the platform's count; None if it sent none.
         complete: whether the number of distinct resources equals the platform's count.
-        fault: the error that ended the search early. None if there was none, or if the platform refused a later page,
-            as it does after 10,000 results.
+        fault: the error that ended the search early. None if there was none, or if it was `Rejected`: platforms may
+            refuse a page after the first 10,000 results, which is no fault.
     """
 
     names: Mapping[ResourceKey, str]
@@ -89,7 +89,7 @@ async def _page(caller: Caller, skipped: int, size: int) -> Answer[SearchRespons
 
 
 async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
-    """Return the size of pages that the platform accepts, and the first page."""
+    """Return the size of pages that the platform accepts, and the first page; raises PlatformError."""
     try:
         return PAGE_SIZE, await _page(caller, 0, PAGE_SIZE)
     except Rejected:
