@@ -29,7 +29,7 @@ _DIGITS = re.compile(r"[0-9]{1,19}")
 
 
 def _read_ids(value: object) -> tuple[int, ...]:
-    """Read a file with one id in each line, each once; blank lines, and what follows `#` in a line, are ignored."""
+    """Return the ids in the lines of a file, each once; blank lines, and what follows `#` in a line, are ignored."""
     path = parse_path(value)
     ids: list[int] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):

@@ -202,7 +202,7 @@ class ShardSettings(Section):
         """
         index, shown = self.index, f"found {self.index}"
         if index == "auto":
-            found = re.search(r"[0-9]{1,6}\Z", host_name.partition(".")[0])
+            found = re.search(r"[0-9]+\Z", host_name.partition(".")[0])
             if found is None:
                 raise ValueError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
             index = int(found.group())

@@ -91,7 +91,7 @@ def broken(*rules: tuple[object, str, str]) -> Iterator[Conflict]:
 
 
 def duplicates(values: Iterable[tuple[KeyPath, object]]) -> Iterator[Conflict]:
-    """Refuse each value that occurs a second time; each comes with its path."""
+    """Yield a conflict for each value that an earlier path has too; `values` are pairs of a path and its value."""
     seen: dict[object, KeyPath] = {}
     for path, value in values:
         if value in seen:

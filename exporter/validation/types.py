@@ -80,7 +80,7 @@ def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
 
 def parse_listen(value: object) -> ListenAddress:
     """Validate an address to listen on: `host:port`, `[::1]:9877` or `:9877`."""
-    # The zone of an address, as in URLs (`fe80::2%25eth0`) and as elsewhere (`fe80::2%eth0`).
+    # URLs write the zone of an address as in `fe80::2%25eth0`; elsewhere it is `fe80::2%eth0`.
     found = _LISTEN.fullmatch(value.strip().replace("%25", "%", 1)) if isinstance(value, str) else None
     if found is None or int(found["port"]) > _HIGHEST_PORT:
         raise ValueError(f"expected host:port, [::1]:9877 or :9877, with a port up to {_HIGHEST_PORT}")

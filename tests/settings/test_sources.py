@@ -51,7 +51,7 @@ def test_what_no_line_of_a_table_holds(tmp_path: Path) -> None:
     [
         ("edge-exporter-2.svc", None),
         ("laptop", "host name 'laptop' does not end in a number, as 'exporter-0' does"),
-        ("exporter-3", "host name 'exporter-3' ends in 3, but shard.total is 3 (0 to 2 are allowed)"),
+        ("a-1000002", "host name 'a-1000002' ends in 1000002, but shard.total is 3 (0 to 2 are allowed)"),
     ],
 )
 def test_the_ordinal_of_the_host_name_is_the_shard(
