@@ -28,7 +28,7 @@ from exporter.targets.target import Inventory, PollKey, Target
 
 # The collectors with charts of days, except those of configured endpoints.
 BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
-# Charts of statistics show this many days by default. It is unknown whether they can show more.
+# Charts of statistics show this many closed days by default. It is unknown whether they can show more.
 WINDOW_DAYS = 30
 # The chart of breaches covers this many days, including today; it omits days without a breach.
 BREACH_DAYS = 28
@@ -129,7 +129,8 @@ class AccountCharts:
         target_labels = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past: list[PastSeries] = []
         for (info, own_labels), counts in shown.items():
-            series = live[info.name].series.get(own_labels) if info.name in live else None
+            family = live.get(info.name)
+            series = None if family is None else family.series.get(own_labels)
             kept = {day: _uncounted(series, day, count) for day, count in counts.items() if day < first_live_days[info]}
             if kept:
                 past.append(PastSeries(info, target_labels + own_labels, kept))

@@ -54,12 +54,9 @@ def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]
 
 
 def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: int) -> int:
-    """Write series to a new file, which gets its name when it is complete.
+    """Write series to a new file, which gets its name when it is complete; return the number of samples.
 
     The labels are added to those of every series; `step` is the number of milliseconds between two samples.
-
-    Returns:
-        The number of samples.
 
     Raises:
         OSError: the file cannot be written.

@@ -96,7 +96,7 @@ class Collector:
         operations: the operations of the platform that a poll may call.
         families: every family that it can yield, in the order of the exposition.
         discovers: whether it finds the targets of an account.
-        supplies_names: whether targets without a name are polled only after its first poll, which may find their names.
+        supplies_names: whether targets without a name wait a while for its first poll, which may find their names.
         every_shard: whether the processes of all shards make its polls, because the answers contain targets of all
             shards. Only the shard of the polled target itself publishes that target's series.
         owns_target: whether a 404 means that the target no longer exists. The target then has no series of any

@@ -107,7 +107,7 @@ class SqlQuery(Section):
         description="The query's name; its metric is edge_database_<name>."
     )
     help: str = Field(default="", description="The metric's help text.")
-    sql: Annotated[str, AfterValidator(_parse_sql)] = Field(description="One reading SQL statement.")
+    sql: Annotated[str, AfterValidator(_parse_sql)] = Field(description="One SQL statement that only reads.")
     value: Text = Field(default="value", description="The column of the values.")
     labels: tuple[Annotated[str, AfterValidator(_parse_label)], ...] = Field(
         default=(), description="The columns that become labels."

@@ -104,7 +104,7 @@ class _Discovery:
     Attributes:
         context: what the poll uses.
         target: the account's target, whose `watched` field selects the lists.
-        date: the platform's time in the last answer; None if it is not known.
+        date: the platform's time in the last answer, without those of rate limits; None if it is not known.
         faults: the errors of the selected lists.
         name_faults: the errors of lists that are only read for the names of configured targets.
     """

@@ -12,8 +12,6 @@ from exporter.platform.operation import Answer, Request
 from exporter.platform.wire import timestamp
 from exporter.targets.target import Target
 
-MILLISECONDS_PER_SECOND = 1000.0
-
 
 async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
     """Read a script, and store its host names in the registry, because service discovery shows them.
@@ -53,7 +51,8 @@ def _variables_by_required(script: EdgeScript) -> Mapping[str, int] | None:
 
 
 def _cpu_seconds(script: EdgeScript) -> float | None:
-    return None if script.monthly_cpu_time is None else script.monthly_cpu_time / MILLISECONDS_PER_SECOND
+    """Return the month's CPU time in seconds; the platform sends milliseconds."""
+    return None if script.monthly_cpu_time is None else script.monthly_cpu_time / 1000
 
 
 def _month_to_date(value: float | None) -> MonthToDate | None:

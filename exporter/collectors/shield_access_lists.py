@@ -27,7 +27,7 @@ COLLECTOR: TargetCollector[CustomAccessList] = TargetCollector(
         ),
         Metric(
             "edge_shield_access_list_info",
-            "The access list's content by its checksum (checksum), polled.",
+            "The checksum of the access list's content (checksum), polled.",
             labels=("checksum",),
             value=lambda access_list: {access_list.checksum: 1} if access_list.checksum else None,
         ),

@@ -46,6 +46,7 @@ def read_text(path: Path) -> str:
 
 
 def _reason(error: OSError | ValueError) -> str:
+    """Return why a file cannot be read, as the `reason` of an UnreadableError."""
     match error:
         case ValueError():  # the name contains a NUL or a lone surrogate
             return "cannot be read: no file can have this name"
