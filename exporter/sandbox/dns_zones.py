@@ -92,10 +92,9 @@ class DnsZones:
         """Return the number of a zone's queries of a day so far, which tests compare with the exporter's."""
         return self._queries_until(self._traffic(zone_id), date_number(day), self._clock.now())
 
-    def statistics(self, zone_id: int, date_from: float | None = None, date_to: float | None = None) -> dict[str, Any]:
+    def statistics(self, zone_id: int, start: float | None = None, end: float | None = None) -> dict[str, Any]:
         """Return a zone's statistics between two times (unix seconds); without one of them, of the last 30 days."""
         traffic, now = self._traffic(zone_id), self._clock.now()
-        start, end = date_from, date_to
         if start is None or end is None:
             start, end = now - _WINDOW_DAYS * DAY, now
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
@@ -106,7 +105,8 @@ class DnsZones:
         for day in range(day_number(start), day_number(min(end, now)) + 1):
             counted = self._queries_until(traffic, day, min((day + 1) * DAY, limit))
             # Queries of the oldest day before the window are left out; a window may begin in the future.
-            left_out = min(counted, self._queries_until(traffic, day, start)) if start > day * DAY else 0
+            begins_within_day = start > day * DAY
+            left_out = min(counted, self._queries_until(traffic, day, start)) if begins_within_day else 0
             bucket = f"{date_of(day)}T00:00:00Z"
             queries[bucket] = counted - left_out
             smart[bucket] = traffic.smart_part(counted) - traffic.smart_part(left_out)
