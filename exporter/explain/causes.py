@@ -206,6 +206,7 @@ class Explainer:
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
         """Return why a polled target lacks a family, or label values of it; None if it lacks nothing."""
+        # The series of such a target come with a list of its account, which has the status.
         if status is None and target.kind != collector.polls:
             return self._of_list(collector, target.account)
         # After a failure, the values of the last answer are served until they expire.

@@ -34,7 +34,7 @@ Reload = Callable[[], Awaitable[tuple[str, ...]]]
 ROWS = 100
 # Smaller answers are not compressed; the others quickly, because they are sent once.
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
-# The pages' own files.
+# The name of each file that the pages load → its media type.
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 

@@ -15,7 +15,7 @@ MOST_REMEMBERED = 64
 
 
 def _qualities(header: str) -> dict[str, float]:
-    """Return the quality of each value of a header; OpenMetrics counts only in its version 1.0.0."""
+    """Return the quality of each value of a header, 0 if unreadable; OpenMetrics counts only in its version 1.0.0."""
     best: dict[str, float] = {}
     # White space and quotes have no meaning in the values that are served.
     for part in "".join(header.lower().replace('"', "").split()).split(","):

@@ -86,7 +86,7 @@ class WebServer:
     async def reload(self) -> None:
         """Reload the web configuration file, if there is one; the files that it names are followed without a reload.
 
-        Raises ConfigurationError if it is wrong; the former one stays in force.
+        Raises ConfigurationError or, if a named file is damaged meanwhile, TlsFileError; the former one stays in force.
         """
         if self._config_file is None or self._access is None:
             return

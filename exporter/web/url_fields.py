@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 def read_fields(query: QueryParams, allowed: Mapping[str, Collection[str] | None]) -> dict[str, tuple[str, ...]]:
-    """Return the values of each allowed field, without empty ones and duplicates.
+    """Return the values of each allowed field, without blanks around them, empty ones and duplicates.
 
     `allowed` is a field → the values that it may have, None for any. Raises HTTPException (400) for any other field or
     value.

@@ -244,7 +244,7 @@ class Endpoint(Section):
         yield from duplicates((("metrics", index, "name"), one.name) for index, one in enumerate(self.metrics))
 
     def _target_conflicts(self, given: Sequence[str]) -> Iterator[Conflict]:
-        """Require at most one key that defines the targets, and {id} in the path exactly if there is such a key."""
+        """Require one key for the targets at most, no empty ids, and {id} in the path exactly if there is a key."""
         if len(given) > 1:
             yield (given[1],), f"set together with {given[0]}; expected one of {', '.join(_TARGET_KEYS)}"
         first = given[0] if given else ""

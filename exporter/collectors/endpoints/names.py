@@ -48,15 +48,14 @@ def _kind_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
 def _label_conflicts(index: int, endpoint: Endpoint, taken: Collection[str]) -> Iterator[Conflict]:
     """Yield an error for each label of an endpoint's metrics that its targets already have."""
     for number, metric in enumerate(endpoint.metrics):
-        for label in set(metric.labels).intersection(taken):
+        for label in (label for label in metric.labels if label in taken):
             key: KeyPath = ("info", label) if metric.info else ("label",)
             yield ("endpoints", index, "metrics", number, *key), f"'{label}' is already a label of the target"
 
 
 def _family_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     """Yield an error for each metric whose name the exporter, Prometheus or another endpoint uses."""
-    # The stem of a family's name → what has that family.
-    owners = {_stem(info.name): f"the collector {one.section}" for one in CATALOGUE for info in one.families}
+    taken_by = {_stem(info.name): f"the collector {one.section}" for one in CATALOGUE for info in one.families}
     for index, endpoint in enumerate(endpoints):
         name_by_stem = dict[str, str]()
         for number, metric in enumerate(endpoint.metrics):
@@ -65,14 +64,14 @@ def _family_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
             path: KeyPath = ("endpoints", index, "metrics", number, "name")
             if name.startswith(_TAKEN_PREFIXES) or name in _TAKEN_NAMES:
                 yield path, f"'{name}' is reserved for the exporter or Prometheus"
-            elif stem in owners:
-                yield path, f"'{name}' is taken: {owners[stem]} has a family of that name, with or without _total"
+            elif stem in taken_by:
+                yield path, f"'{name}' is taken: {taken_by[stem]} has a family of that name, with or without _total"
             # Equal names within an endpoint are refused by `Endpoint.conflicts`.
             elif name_by_stem.get(stem, name) != name:
                 yield path, f"'{name}' has the same exposed name as {name_by_stem[stem]}"
             else:
                 name_by_stem[stem] = name
-        owners |= dict.fromkeys(name_by_stem, f"endpoints[{index}]")
+        taken_by |= dict.fromkeys(name_by_stem, f"endpoints[{index}]")
 
 
 def _stem(name: str) -> str:
