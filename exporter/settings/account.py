@@ -132,7 +132,7 @@ class ImageSettings(Section):
 
 
 def _parse_auth(value: object) -> object:
-    """Refuse a scheme without showing it: it could be a key that was put here by mistake."""
+    """Refuse an unknown scheme without showing it: it could be a key that was put here by mistake."""
     if value not in ("access_key", "bearer"):
         raise ValueError("is neither 'access_key' nor 'bearer'")
     return value

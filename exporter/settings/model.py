@@ -70,7 +70,7 @@ class Settings(BaseSettings, Section):
         return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Check the rules that concern several sections."""
+        """Require an account or a database; check the names, shard, thresholds and collectors against each other."""
         if not self.accounts and not self.databases:
             hint = "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
             yield (), f"nothing to do: there is no account and no database; {hint}"

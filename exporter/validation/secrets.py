@@ -42,7 +42,7 @@ def _parse_secret(secret: SecretStr) -> SecretStr:
 
 
 def _check_file(path: Path) -> Path:
-    """Return the name of a file; raises SecretError if the file does not contain a usable secret."""
+    """Return the path as it is; raises SecretError if there is no such file, or it does not contain a usable secret."""
     if not os.path.lexists(path):
         raise SecretError("does not exist; the name is not shown, as it could be the secret itself")
     read_secret(path)

@@ -56,7 +56,7 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
 
 
 def _poll_all(settings: Settings) -> Sequence[AccountResult]:
-    """Poll every target once; draw the progress on standard error if it is a terminal."""
+    """Return the results of a first round of polls; draw its progress on standard error if that is a terminal."""
     with (
         Path(os.devnull).open("w", encoding="utf-8") as nowhere,
         click.progressbar(length=0, show_pos=True, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
