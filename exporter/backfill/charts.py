@@ -86,7 +86,7 @@ class AccountCharts:
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
         """Poll the collectors that discover targets, which fills the registry; errors are added to the failures."""
-        accounts = self.registry.targets("account", every_shard=True)
+        accounts = self.registry.targets("account", every_shard=True)  # another shard may poll the account
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
             if collector.discovers and collector.wants(account):

@@ -140,7 +140,7 @@ class DatabaseQuery:
     interval: float
 
     def target(self) -> Target:
-        """Return the target that represents the query; a change of the query is a change of the target."""
+        """Return the query's target; its attributes contain the query, so that a changed query is another request."""
         query = self.query
         attributes = {
             "sql": query.sql,

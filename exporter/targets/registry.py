@@ -144,7 +144,7 @@ class Registry:
     def _rebuild(self, list_keys: set[ListKey]) -> list[Target]:
         """Select the targets of these accounts and kinds again; return those that are no longer polled."""
         removed: list[Target] = []
-        for list_key in sorted(list_keys):  # a set has no order
+        for list_key in sorted(list_keys):  # the same order in every run
             before = self._targets.get(list_key, {})
             after = {one.id: one for one in self._targets_to_poll(list_key)}
             self._targets[list_key] = after
