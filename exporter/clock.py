@@ -62,7 +62,7 @@ class PlatformTime:
         self._agreeing_answers = 0
 
     def restore(self, accepted_date: float) -> None:
-        """Continue from the date (unix seconds) that an earlier process accepted, unless one is accepted already."""
+        """Continue from the date (unix seconds) that another process accepted, unless one is accepted already."""
         if self.accepted_date is None:
             self.accepted_date = accepted_date
             self._accepted_minus_monotonic = accepted_date - self._clocks.monotonic()

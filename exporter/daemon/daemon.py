@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 STOP_SECONDS = 4.5
 # A file system that hangs must not keep this process from taking a shard, which waits for the end of a reload.
 LOAD_SECONDS = 30.0
-# The longest time between two attempts of a spare to take a shard, in seconds.
+# The longest time between two attempts of a spare to take a shard, in seconds. For a short lease, it is a fifth of the
+# lease, so that a shard which becomes free is not left for long.
 SEEK_SECONDS = 3.0
 
 

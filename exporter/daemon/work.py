@@ -243,7 +243,7 @@ class Work:
         """Delete the counters of targets that are not polled, if their last success is older than `state.retention`."""
         limit = self._clocks.wall() - self._settings.state.retention
         polled = self.schedule.polled()
-        rows = list(self.ledger.remembered().items())
+        rows = self.ledger.remembered().items()
         self.ledger.delete([key for key, row in rows if row.success < limit and key not in polled])
 
     def _last_success(self, collector: str, target: Target) -> float:

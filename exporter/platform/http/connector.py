@@ -58,7 +58,7 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
     Raises:
         ProxyFault: the environment variable is not the URL of an HTTP proxy.
     """
-    address, variable = environment_proxy(base_url)
+    address, variable = _address_and_variable(base_url)
     if not address:
         return None
     try:
@@ -72,7 +72,7 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
     return proxy
 
 
-def environment_proxy(base_url: str) -> tuple[str, str]:
+def _address_and_variable(base_url: str) -> tuple[str, str]:
     """Return the URL of the proxy for an address, and its environment variable in capitals; both empty without one."""
     parts = urlsplit(base_url)
     # For a variable such as `HTTPS_PROXY`, the key is `https`; `ALL_PROXY` is `all`, and `NO_PROXY` is `no`.
@@ -109,7 +109,7 @@ def is_direct(host: str, port: int, excluded: str) -> bool:
         excluded: the value of `NO_PROXY`: addresses, networks and domains, each with or without a port.
     """
     host = host.lower().rstrip(".")
-    address = _address(host)
+    address = _as_ip_address(host)
     if host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback):
         return True
     return any(_excludes(entry, host, address, port) for entry in re.split(r"[,\s]+", excluded.lower()) if entry)
@@ -136,7 +136,7 @@ def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, 
     return host == domain or host.endswith(f".{domain}")
 
 
-def _address(host: str) -> IPv4Address | IPv6Address | None:
+def _as_ip_address(host: str) -> IPv4Address | IPv6Address | None:
     """Return a host as an IP address; None if it is a name."""
     try:
         return ip_address(host)

@@ -1,4 +1,4 @@
-"""The request budget of one account: a token bucket, a limit of calls in flight, and the pauses of its operations.
+"""The request budget of one account: a rate, a limit of calls in flight, and the pauses of its operations.
 
 An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. It also halves the rate, which
 rises again with each other answer, except a 5xx. If two operations are paused at the same time, all calls of the
