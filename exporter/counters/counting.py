@@ -44,7 +44,8 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
 
     def is_continued_by(self, digest: bytes, shapes: frozenset[bool]) -> bool:
         """Return whether an answer continues the family: it counts the same, in days (if any) of the same shape."""
-        return digest == self.digest and (shapes == self.shapes or not shapes or not self.shapes)
+        have_one_shape = not shapes or not self.shapes or shapes == self.shapes
+        return digest == self.digest and have_one_shape
 
     def after_answer(self, shown: Collection[LabelValues], wall: float, retention: float) -> "CountedFamily":
         """Return the family with its absent series recorded, without those that were absent for the retention.
@@ -115,7 +116,7 @@ def count_poll(
     for count in counts:
         sources = {labels: source for labels, source in count.sources if _is_readable(source)}
         if count.sources and not sources:
-            # None of them can be counted: the family is treated as missing. Without sources, it is in the answer.
+            # None of them can be counted: the family counts as missing. Without any source, it is there but empty.
             continue
         name = count.info.name
         before = families.get(name)
@@ -176,7 +177,7 @@ def _oldest(sources: Sources) -> int:
 def _advance(
     family: CountedFamily, sources: Sources, poll: PollTime, full_from: int | None, oldest: int
 ) -> tuple[CountedFamily, int]:
-    """Return a family after these sources, and the number of corrections; the other arguments are for `begin_days`."""
+    """Return a family after these sources, and the number of corrections; `full_from`, `oldest`: see `begin_days`."""
     series, corrections = dict(family.series), 0
     for labels, source in sources.items():
         corrected = 0
@@ -199,7 +200,7 @@ def _advance(
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:
-    """Return the counters to serve: of the label values in the last answer, without those that the limit left out."""
+    """Return the counters to serve: of the label values in the last answer, those that have a series in `families`."""
     counters = []
     for count in counts:
         family = families.get(count.info.name)

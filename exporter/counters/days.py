@@ -41,17 +41,17 @@ class PollTime:
 class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     """A counter over the days of a sliding window.
 
-    The first sight is the first poll whose answer contained the family. Days are numbered from its day, which is 0:
-    small numbers take one byte in the row. A day's baseline is the part of its value that is not counted: 0 for days
-    after the first sight, the whole value for days before it. Only other baselines are stored. A day is closed when it
-    is so old that no window shows it any more: its values are removed, and what was counted of it stays in `closed`.
+    Days are numbered from the first day, which is 0: small numbers take one byte in the row. A day's baseline is the
+    part of its value that is not counted: 0 for the first day and later ones, the whole value for days before it. Only
+    other baselines are stored. A day is closed when it is so old that no window shows it any more: its values are
+    removed, and what was counted of it stays in `closed`.
 
     Attributes:
-        first_day: the ordinal of the platform's UTC day at the first sight.
+        first_day: the ordinal of day 0, a UTC day, as `begin_days` chooses it.
         closed: the sum that was counted for closed days.
         newest_closed: the newest closed day. Days up to this one are not counted again if a chart shows them again.
         highs: day → its highest value.
-        baselines: day → its baseline, for the day of the first sight, and for older days whose value rose later.
+        baselines: day → its baseline: from day 0 on, of the first poll if the counter began at 0; before, if it rose.
         lasts: day → its last value, if that is below its highest.
     """
 
@@ -70,14 +70,14 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     @property
     def value(self) -> float:
         """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
-        # Of a day before the first sight that has no stored baseline, nothing is counted.
+        # Of a day before the first one that has no stored baseline, nothing is counted.
         counted = [
             high - self.baselines.get(day, 0) for day, high in self.highs.items() if day >= 0 or day in self.baselines
         ]
         return math.fsum((self.closed, *counted))
 
     def baseline(self, ordinal: int) -> float | None:
-        """Return the baseline of a day; None for a day before the first sight of which no value is stored."""
+        """Return the baseline of a day; None for a day before the first one of which no value is stored."""
         day = ordinal - self.first_day
         unstored = 0 if day >= 0 else self.highs.get(day)
         return self.baselines.get(day, unstored)
@@ -97,7 +97,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
             return self, 0
         highs, lasts, baselines = dict(self.highs), dict(self.lasts), dict(self.baselines)
         corrections = 0
-        for day, value in self._changed(source, today, oldest).items():
+        for day, value in self._changed_days(source, today, oldest).items():
             high = highs.get(day)
             if high is not None and value < high:
                 if value < lasts.get(day, high):
@@ -105,7 +105,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
                 lasts[day] = value
                 continue
             if high is not None and day < 0:
-                # Of a day before the first sight, only the rise from now on is counted.
+                # Of a day before the first one, only the rise from now on is counted.
                 baselines.setdefault(day, high)
             lasts.pop(day, None)
             highs[day] = value
@@ -114,18 +114,19 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         limit = min(today, max(source.days)) - self.first_day - HORIZON_DAYS
         return _closed_up_to(series, limit), corrections
 
-    def _changed(self, source: DayBuckets, today: int, oldest: int) -> Days:
+    def _changed_days(self, source: DayBuckets, today: int, oldest: int) -> Days:
         """Return the days that may be counted and whose value is not their last one."""
         # Without a time from the platform, a chart may contain a day that this machine's clock has not reached.
         newest = max(today, *source.days)
         # A window may begin in the middle of its oldest day, whose value is then incomplete. If the platform leaves out
         # days without a count, an answer may begin with a later day: one that is too young to be the oldest of a window
-        # is complete. Before the first sight, the oldest day is always left out, because its value is not counted.
+        # is complete. Before the first day, the oldest one is always left out, because its value is not counted.
         is_oldest_left_out = oldest < self.first_day or newest - oldest >= SHORTEST_WINDOW_SPAN
-        lasts, changed = self.highs | self.lasts, Days()
+        # `lasts` has only the last values that are not the highest.
+        last_values, changed = self.highs | self.lasts, Days()
         for ordinal, value in source.days.items():
             day = ordinal - self.first_day
-            if value == lasts.get(day) or day <= self.newest_closed or (ordinal == oldest and is_oldest_left_out):
+            if value == last_values.get(day) or day <= self.newest_closed or (ordinal == oldest and is_oldest_left_out):
                 continue
             if is_count(value):
                 changed[day] = int(value) if float(value).is_integer() else value
@@ -153,8 +154,8 @@ def _closed_up_to(series: DaySeries, limit: int) -> DaySeries:
 def begin_days(source: DayBuckets, today: int, full_from: int | None, oldest: int) -> DaySeries:
     """Return a series after its first poll; `today` and `oldest` are as for `DaySeries.count`.
 
-    `full_from` is the ordinal of the day from which values are counted in full. If it is None, the first values are the
-    baseline, so that the counter is 0.
+    `full_from` is the ordinal of its first day; this day and later ones are counted in full. If it is None, today is
+    the first day, and the values of this poll are the baselines, so that the counter is 0.
     """
     series, _ = DaySeries(today if full_from is None else full_from).count(source, today, oldest)
     if full_from is None:
@@ -176,7 +177,7 @@ class ChangeSeries(msgspec.Struct, array_like=True, frozen=True, tag="c"):
     next_day: ClassVar[int] = 0
 
     def compare(self, source: LastChange, wall: float) -> "ChangeSeries":
-        """Return the series after an answer that came at a time of this machine's clock, in unix seconds.
+        """Return the series after an answer that came at `wall`, in unix seconds of this machine's clock.
 
         If the clock was set back to before the last change, the change moves to the time of this answer.
         """

@@ -20,7 +20,6 @@ LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
 # How long a poll waits for a commit. If the commit takes longer, the poll gets the counters that were committed last.
 MOST_WAIT_SECONDS = 5.0
-# How long `close` waits for the last commit.
 CLOSE_SECONDS = 3.0
 
 
@@ -29,7 +28,6 @@ class PollRecord(NamedTuple):
 
     Attributes:
         key: the target and its collector.
-        name: the target's name.
         success: when the poll ended, in unix seconds of this machine's clock.
         counts: the sources of each counter family in the answer.
         now: the platform's time.
@@ -63,9 +61,9 @@ class Counters(NamedTuple):
 class Ledger:
     """Counts polls, writes them in group commits, and returns the committed counters.
 
-    The rows are read once; from then on, those in memory are authoritative. Only committed values are served: a
-    counter's new value is returned after its commit. If a commit fails, the last committed values are served until a
-    later commit succeeds; it also writes the polls of the failed one.
+    Once the rows are read, those in memory are authoritative: a storage that is opened again must not have others.
+    Only committed values are served: a counter's new value is returned after its commit. If a commit fails, the last
+    committed values are served until a later commit succeeds; it also writes the polls of the failed one.
 
     Args:
         storage: keeps the rows.
@@ -74,7 +72,7 @@ class Ledger:
         retention: seconds for which label values that no answer contains are kept.
 
     Attributes:
-        fault: why the last write failed; empty if it succeeded.
+        fault: why the last attempt to read or write failed; empty if it succeeded.
         is_taken: whether another exporter has taken the shard, or has counted its rows: nothing more is written.
     """
 
@@ -95,8 +93,7 @@ class Ledger:
         self._retry = retry
         self._retention = retention
         self._log = logger()
-        # Whether the stored rows were read.
-        self._is_read = False
+        self._has_read_rows = False
         # The committed rows. They stay packed, because there are many.
         self._rows: dict[PollKey, StateRow] = {}
         # The rows that the next commit writes, or deletes where there is None.
@@ -110,9 +107,8 @@ class Ledger:
         # The restarts of counters that were logged already, as collector, account, family and new digest.
         self._logged_restarts: set[tuple[str, str, str, bytes]] = set()
         self._next_try = 0.0
-        # Set to ask for a commit.
-        self._asked = asyncio.Event()
-        # Set when the next attempt to commit has ended; each attempt has its own event.
+        self._commit_asked = asyncio.Event()
+        # Set when the next attempt to commit has ended or was left out; each attempt has its own event.
         self._attempt_ended = asyncio.Event()
         self._is_ending = False
         self._task: asyncio.Task[None] | None = None
@@ -132,11 +128,11 @@ class Ledger:
         self._task = asyncio.create_task(self._run(), name="ledger")
 
     def is_alive(self) -> bool:
-        """Return whether polls that are recorded now will be committed."""
+        """Return whether the task that commits is running."""
         return self._task is not None and not self._task.done()
 
     def why_no_counters(self) -> str:
-        """Return why no counter can be served yet; empty if one was committed, or if no commit has failed."""
+        """Return why no counter can be served yet; empty if this process has committed rows, or there is no fault."""
         return "" if self._counted else self.fault
 
     def may_serve(self) -> bool:
@@ -146,21 +142,21 @@ class Ledger:
     async def close(self) -> None:
         """Commit what is not saved, and stop."""
         self._is_ending = True
-        self._asked.set()
+        self._commit_asked.set()
         if self._task is not None:
             # A write that waits for the disk longer than this ends with the process.
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
             self._task.cancel()
 
     def remembered(self) -> Mapping[PollKey, StateRow]:
-        """Return the committed row of each target; until its first poll, the row of an earlier run.
+        """Return the committed rows, of targets and of lists; before the first commit, the row of an earlier run.
 
         Each commit changes the mapping, so iterate over a copy if commits may run meanwhile.
         """
         return self._rows
 
     def platform_time(self, account: str) -> PlatformTime:
-        """Return the estimate of the time on an account's platform; the storage keeps it."""
+        """Return the estimate of the time on an account's platform; its accepted date is stored with each commit."""
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     async def record(self, entry: PollRecord) -> Counters:
@@ -170,9 +166,9 @@ class Ledger:
             The target's counters as they were last committed. They do not contain this poll if the attempt failed or
             has not ended. There are none if the stored rows could not be read yet.
         """
-        if not self._is_read:
+        if not self._has_read_rows:
             await self._next_attempt()
-        if not self._is_read:
+        if not self._has_read_rows:
             return Counters()
         counted, row = self._count(entry)
         await self._next_attempt()
@@ -184,13 +180,13 @@ class Ledger:
         """Store the packed list of an account's resources of a kind, without waiting for the commit."""
         key, row = list_row(account, kind, packed)
         self._unsaved[key] = row
-        self._asked.set()
+        self._commit_asked.set()
 
     def delete(self, keys: Iterable[PollKey]) -> None:
         """Delete these rows with the next commit, unless it writes a poll of their target."""
         for key in keys:
             self._unsaved.setdefault(key, None)
-        self._asked.set()
+        self._commit_asked.set()
 
     def _count(self, entry: PollRecord) -> tuple[Counted, StateRow]:
         """Count a poll; return what was counted of its target, and the new row, which the next commit writes."""
@@ -225,8 +221,8 @@ class Ledger:
         return self._families(key, self._rows.get(key)) if key in self._counted else {}
 
     async def _next_attempt(self) -> None:
-        """Ask for a commit, and wait until an attempt that begins from now on has ended, or has taken too long."""
-        self._asked.set()
+        """Ask for a commit, and wait until the next attempt has ended or is left out, at most `MOST_WAIT_SECONDS`."""
+        self._commit_asked.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(MOST_WAIT_SECONDS):
                 await self._attempt_ended.wait()
@@ -237,7 +233,7 @@ class Ledger:
         while not is_last:
             await self._wait_for_work()
             is_last = self._is_ending
-            self._asked.clear()
+            self._commit_asked.clear()
             # What is counted from here on waits for the attempt after this one.
             attempt_ended, self._attempt_ended = self._attempt_ended, asyncio.Event()
             # After a failure, polls go on without a new attempt for each of them.
@@ -249,8 +245,8 @@ class Ledger:
 
     async def _attempt(self) -> None:
         """Open the storage if it is not open, and commit; record a failure, or that the storage does not answer."""
-        # A timer does that, and not the polls: the time of a poll may be over although the storage answers fast enough,
-        # because the poll may have waited for the end of the former attempt first.
+        # A timer finds that the storage does not answer. That a poll has waited too long does not show it: the poll may
+        # have waited for the end of the former attempt first.
         silence = StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s")
         timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, silence)
         try:
@@ -268,7 +264,7 @@ class Ledger:
             longest = min(longest, max(0.0, self._next_try - self._clocks.monotonic()))
         with suppress(TimeoutError):
             async with asyncio.timeout(longest):
-                await self._asked.wait()
+                await self._commit_asked.wait()
         # Wait for further polls, so that one commit writes all polls that end at about the same time.
         await self._clocks.sleep(self._linger)
 
@@ -276,17 +272,17 @@ class Ledger:
         """Open the storage if it is not open, and take in its rows.
 
         Raises:
-            ShardTakenError: another exporter has counted the rows since they were read, or the storage was restored.
+            StorageError: the storage cannot be used now; ShardTakenError also for rows that this process did not write.
         """
         if not await self._storage.is_open():
             found = await self._storage.open()
-            if self._is_read:
+            if self._has_read_rows:
                 self._check_unchanged(found)
                 # Rows that the storage has lost are written again.
                 lost = {key: row for key, row in self._rows.items() if key not in found}
                 self._unsaved = {**lost, **self._unsaved}
             self._take_in(found)
-        self._is_read = True
+        self._has_read_rows = True
 
     def _check_unchanged(self, found: Mapping[PollKey, StateRow]) -> None:
         """Raise ShardTakenError if a storage that was opened again has rows that this process did not write."""

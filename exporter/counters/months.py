@@ -21,7 +21,8 @@ LATE_RESET_SECONDS = 6 * 3600.0
 class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
     """A counter over a value that starts again with each UTC month.
 
-    A value is either accepted at once, or ignored until a later poll confirms it: a single wrong answer counts nothing.
+    A value is either accepted at once, or ignored until a later poll confirms it: a fall that may be a reset, and,
+    after a reset, a value that may come from before it.
 
     Attributes:
         month: the month of the last accepted value, as `month_of` numbers it.
@@ -32,8 +33,9 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         closed: the sum counted for earlier months.
         wall_time: unix seconds of this machine's clock at the last poll.
         has_fallen: whether the last value was below `last`, so that the next poll decides whether that was a reset.
-        former: the last value before the last reset, while an outdated answer may still come; None afterwards.
-        guard_seconds: how long a value of at least `former` is not accepted.
+        former: the last accepted value before the last fall that was a reset, until a value of at least this is
+            accepted; None without one.
+        guard_seconds: for how many seconds from the last poll on a value of at least `former` is not accepted.
         is_held: whether the last value was at least `former` and is not accepted yet.
     """
 

@@ -66,11 +66,11 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         except (psycopg.Error, OSError) as error:
             raise StorageError(_one_line(error)) from None
         session.clock, session.reliable_seconds = clock, lease * _RELIABLE
-        if problem := _unfit(session):
+        if problem := _why_unfit(session):
             session.end()
             raise StorageError(problem)
-        names, values = zip(*_limits(lease).items(), strict=True)
-        ((_, session.token),) = await session.ask(_SET, {"names": list(names), "values": list(values)})
+        limits = _limits(lease)
+        ((_, session.token),) = await session.ask(_SET, {"names": list(limits), "values": list(limits.values())})
         return session
 
     def end(self) -> None:
@@ -109,13 +109,13 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         return rows
 
     def check_own(self, *, is_own: bool) -> None:
-        """Raise StorageError, and end the session, if it was not this one that has executed the last statement."""
+        """Raise StorageError, and end the session, unless `is_own`: this session has executed the last statement."""
         if not is_own:
             self.end()
             raise StorageError(_POOLER)
 
     async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
-        """Wait for an answer, as psycopg does, but at most `reliable_seconds`: a proxy may outlive its server."""
+        """Wait for an answer; without one in `reliable_seconds` (a proxy may outlive its server), end the session."""
         try:
             async with asyncio.timeout(self.reliable_seconds):
                 return await wait_async(gen, self.pgconn.socket)
@@ -127,7 +127,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             raise
 
 
-def _unfit(session: Session) -> str:
+def _why_unfit(session: Session) -> str:
     """Return why the server of a session cannot keep the state; empty if it can."""
     if session.info.server_version < LEAST_VERSION:
         return f"it is a PostgreSQL {session.info.server_version // 10000}; expected version 14 or newer"

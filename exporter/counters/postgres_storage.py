@@ -27,7 +27,7 @@ class PostgresStorage(Storage):
         url: reads the database's address, whose password may change; raises StorageError if it cannot be read.
         installation: the common name of the exporters that share their rows.
         total: the number of shards.
-        wanted: the shards that this process may claim: one of them, or all.
+        wanted: the shards that this process may claim: one or all; none if it only reads.
         lease: seconds without a statement after which the server ends the session.
         clock: seconds that never jump, and that include the time of a suspension.
 

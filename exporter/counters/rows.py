@@ -14,7 +14,6 @@ class StateRow(NamedTuple):
     """A packed row: the state of one target of one collector.
 
     Attributes:
-        name: the target's name.
         success: unix seconds of its last successful poll.
         data: its counted families, packed.
     """

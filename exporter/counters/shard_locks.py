@@ -6,7 +6,7 @@ from hashlib import blake2b
 from exporter.counters.postgres_session import Session
 from exporter.counters.storage import StorageError
 
-# A lock's number is the number of its shard, plus this factor times the number of all shards.
+# The second number of a lock is that of its shard, plus this factor times the number of all shards.
 _TOTAL_FACTOR = 1 << 16
 
 
@@ -30,7 +30,7 @@ class ShardLocks:
 
     @property
     def _class(self) -> int:
-        """The first number of each lock of the installation; the second one is that of the shard."""
+        """The first number of a lock, which is the same for all locks of the installation."""
         # A positive number, because pg_locks shows negative ones in another form.
         return int.from_bytes(blake2b(self.installation.encode(), digest_size=4).digest()) >> 1
 

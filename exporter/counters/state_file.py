@@ -67,7 +67,7 @@ class FileStorage(Storage):
         return await blocking(self._thread, self._is_open)
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Lock and open the file; return its rows the first time, and none when a lost file is written again."""
+        """Lock and open the file; return its rows the first time, and none after that: the ledger's are newer."""
         return await blocking(self._thread, self._open_locked)
 
     async def commit(self, changes: Changes) -> None:
@@ -82,7 +82,7 @@ class FileStorage(Storage):
     # The methods from here on run on the thread.
 
     def _is_open(self) -> bool:
-        """Return whether the open file is still at the path and not empty; writes to another would be lost."""
+        """Return whether a file is open, still at the path and not empty; otherwise, what is written would be lost."""
         try:
             found = self._path.stat()
         except OSError:
@@ -144,7 +144,7 @@ class FileStorage(Storage):
     def _open_or_replace(self) -> dict[PollKey, StateRow]:
         """Open the file, or a new one in place of one that is damaged; return its rows."""
         try:
-            return self._read()
+            return self._open_and_check()
         except (sqlite3.DatabaseError, ValueError) as error:
             if isinstance(error, sqlite3.Error) and _code(error) not in _DAMAGES:
                 raise
@@ -153,9 +153,9 @@ class FileStorage(Storage):
             aside = rename_aside(self._path, now)
             self._set_aside(now)
             self._log.error("state file set aside", path=self.location, aside=str(aside), error=str(error))
-            return self._read()
+            return self._open_and_check()
 
-    def _read(self) -> dict[PollKey, StateRow]:
+    def _open_and_check(self) -> dict[PollKey, StateRow]:
         """Open the file, or create it; check it, and return its rows.
 
         Raises:
@@ -210,7 +210,7 @@ _DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND 
 
 
 def rows_of(path: Path, collectors: Collection[str]) -> dict[PollKey, StateRow]:
-    """Return the rows of some collectors in a state file, which a running exporter may be writing.
+    """Return the rows of some collectors in a state file, unchecked; a running exporter may be writing it.
 
     Raises:
         StorageError: it cannot be read.

@@ -19,17 +19,17 @@ class StateLockedError(StorageError):
 
 
 class ShardTakenError(StorageError):
-    """Another exporter has the shard of this process, for good."""
+    """Another exporter has the shard of this process, or has written its rows: this process must not write any more."""
 
 
 class Storage(Protocol):
     """Keeps the ledger's rows, in a file (`state_file.py`) or in a PostgreSQL (`postgres_storage.py`).
 
-    The ledger makes one call at a time. A method that a storage does not override keeps nothing.
+    The ledger makes one call at a time. The methods here are those of a storage that keeps nothing.
 
     Attributes:
         location: where the rows are kept; for logs, without a secret.
-        pulse: the longest time between two calls of `is_open`, in seconds.
+        pulse: about the longest time between two calls of `is_open`, in seconds.
     """
 
     location: str = ""
@@ -45,7 +45,7 @@ class Storage(Protocol):
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Open the storage, also after it was lost, and return its rows.
+        """Open the storage, also after it was lost; return its rows, without those that the ledger is to write again.
 
         Raises:
             StateLockedError: another process has the state file.

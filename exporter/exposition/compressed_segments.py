@@ -20,7 +20,9 @@ SEGMENT_BYTES = 256 * 1024
 DEFLATE_LEVEL = 1
 # Neither a header nor a checksum around the compressed bytes.
 _RAW_DEFLATE = -15
+# No name and no time of a file; the last bytes say fastest compression, and an unknown system.
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
+# An empty block, which ends the compressed bytes.
 _FINAL_BLOCK = b"\x03\x00"
 
 
@@ -92,7 +94,6 @@ class Segment:
     Attributes:
         keys: the targets, in order.
         sizes: the number of bytes of each target, in the same order.
-        part: the chunks.
         series: the number of series.
     """
 

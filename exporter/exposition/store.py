@@ -61,7 +61,7 @@ class Status:
     """The state of a target of one collector, for the status page and the health families.
 
     Attributes:
-        up: whether the last poll succeeded.
+        up: whether the last poll succeeded, and its values have not expired.
         reason: the reason of the last failure; empty if the last poll succeeded.
         message: the last failure in words, or why there are no series.
         success: unix seconds of the last success; 0 if there was none.
@@ -111,7 +111,7 @@ class Status:
         return self.state == FAILING and self.success > 0 and not self.families
 
     def health(self) -> tuple[Family, ...]:
-        """Return the health families of the target."""
+        """Return the health families of the target; without a success, only whether it is up."""
         target = self.target
         labels = tuple(map(label_value, (target.account, self.collector, target.key.label, target.name)))
         up = Family(TARGET_UP, (Sample(labels, float(self.up)),))
@@ -180,7 +180,7 @@ class Store:
             self.change(status.key, status.health())
 
     def change(self, key: PollKey, families: Iterable[Family], former: Iterable[str] = ()) -> None:
-        """Replace families of a key, also of one without a status; those named as `former` are removed."""
+        """Replace families of a key, also of one without a status; other families named in `former` are removed."""
         changed = self._changed.setdefault(key, {})
         changed.update(dict.fromkeys(former, b""))
         # Rendered now, because until the next generation lines take less memory than families: for a DNS zone, 3 KB and
@@ -198,7 +198,7 @@ class Store:
         return status
 
     def _serve(self, status: Status, families: tuple[Family, ...]) -> None:
-        """Replace the families of a target."""
+        """Replace the platform families of a target, whose values are valid from now on."""
         self.change(status.key, (*families, *status.health()), status.families)
         status.families = tuple(family.info.name for family in families)
         status.valid_from = self.monotonic()
@@ -209,7 +209,7 @@ class Store:
         return max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
 
     def clear(self, key: PollKey) -> None:
-        """Remove the platform families of a target that no longer exists on the platform."""
+        """Remove the platform families of a target of one collector; `GONE` is the message if there is no other."""
         status = self.statuses.get(key)
         if status is not None and status.families:
             self.change(key, (), status.families)

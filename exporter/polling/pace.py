@@ -22,7 +22,7 @@ class Plan:
     Attributes:
         interval: the configured seconds between two polls of a target.
         stale_after: seconds after which the values of a poll expire; None for three effective intervals.
-        declared: what the collector was made of; plans with the same declaration and times are equal.
+        declared: what a configured collector was made of, else None. Plans are compared by it and by their times.
     """
 
     collector: Collector = field(compare=False)
@@ -56,7 +56,7 @@ class Pace:
     demand: float = 0.0
     stretch: float = 1.0
 
-    def note(self, collector: str, calls: int) -> None:
+    def note_calls(self, collector: str, calls: int) -> None:
         """Record the number of calls of a poll that succeeded, unless it had none."""
         if calls:
             known = self.calls_per_poll.get(collector, float(calls))

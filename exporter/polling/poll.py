@@ -114,7 +114,7 @@ class Poller:
         context = Context(calls, self.registry, client.utc_now(), partial(self._found, poll))
         polled = await collector.try_poll(context, target)
         if polled.error is None:
-            poll.account.pace.note(collector.name, calls.call_count)
+            poll.account.pace.note_calls(collector.name, calls.call_count)
         return polled
 
     async def _found(self, poll: RunningPoll, found: Inventory) -> None:
@@ -167,7 +167,7 @@ class Poller:
         """Count the answer of a target, and return its counters after the commit."""
         target, address = outcome.target, poll.account.client.base_url
         if poll.plan.collector.owns_target:
-            # Before the commit is awaited: the poll of another collector may end before it.
+            # The answer shows that the target exists; the poll of another collector may end before the commit.
             self.store.gone.discard(target.key)
         key = PollKey(target.key, poll.plan.collector.name)
         entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, self.max_label_values)
@@ -177,13 +177,13 @@ class Poller:
         return counted
 
     def _publish(self, collector: Collector, outcome: Outcome, counted: Counters, seconds: float) -> None:
-        """Publish an outcome and its counters. After a failure, families of earlier polls stay until they expire."""
+        """Publish an outcome. After a failure other than NotFound, earlier families stay until they expire."""
         name, target, error = collector.name, outcome.target, outcome.error
         status = self.store.statuses.get(PollKey(target.key, name))
         facts = {"collector": name, "account": target.account, "target": target.key.label, "name": target.name}
         if error is not None:
-            # A target that is down without a reason has not failed before: only its values have expired.
-            if status is None or status.up or not status.reason:
+            # A target without a reason has not failed before; if it is not up, its values have expired.
+            if status is None or not status.reason:
                 self.failures.fails(facts, error.reason, str(error))
             self.store.fail(name, outcome, error, duration=seconds)
             if isinstance(error, NotFound):

@@ -127,7 +127,7 @@ class Schedule:
         self._log = logger()
 
     def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
-        """Use these plans and accounts from the next refresh on.
+        """Use these plans and accounts; the next refresh schedules their targets.
 
         Targets keep their due times if their plan and their account are the same objects as before. All others, and
         those of accounts whose key is refused, are polled at once, as new ones are. Running polls with another plan or
@@ -337,7 +337,7 @@ class Schedule:
             ahead += pace.cost(name) / pace.rate
 
     def _lacks_name(self, collector: str, target: Target) -> bool:
-        """Return whether a new target's labels contain a name that is unknown and that a discovery may supply."""
+        """Return whether the series of a new target may need a name that a discovery has not supplied yet."""
         if self.plans[collector].collector.discovers:
             return False
         if target.kind == "account":
@@ -346,9 +346,9 @@ class Schedule:
         return target.kind in NAMED_BY_SEARCH and not target.name
 
     def discovered(self, account: str, error: PlatformError | None = None) -> None:
-        """Record that a discovery of an account has ended, and poll the targets that waited for names.
+        """Record that a discovery of an account has ended or found names; poll the targets that waited for names.
 
-        If the platform gave no answer, they go on waiting: the discovery is repeated soon.
+        If the platform has not answered or the key was refused, they go on waiting, until `NAMES_SECONDS` have passed.
         """
         self._discovered.add(account)
         if isinstance(error, TransportError | Unauthorized | CredentialError):
@@ -357,7 +357,7 @@ class Schedule:
         self._poll_soon(account, [(entry.collector, entry.target) for entry in waiting])
 
     def all_discovered(self) -> bool:
-        """Return whether a discovery of each account has ended, with or without success."""
+        """Return whether a discovery of each account that has one has ended, with or without success."""
         return all(name in self._discovered or not self._discoveries.get(name) for name in self.accounts)
 
     def _targets(self, plan: Plan) -> dict[str, list[Target]]:
@@ -394,19 +394,19 @@ class Schedule:
         return STALE_INTERVALS * account.pace.interval(plan, target) if plan.stale_after is None else plan.stale_after
 
     def longest_interval(self, collector: str) -> float:
-        """Return the effective interval of a collector in seconds, in the account that stretches it most."""
+        """Return a collector's effective interval, where it is stretched most; targets' own intervals are ignored."""
         plan = self.plans[collector]
         paces = (account.pace for account in self.accounts.values())
         stretches = (pace.stretch for pace in paces if collector in pace.poll_rates)
         return plan.interval * max(stretches, default=1.0)
 
     def due_at(self, key: PollKey) -> float | None:
-        """Return when a target is due by a collector, on the monotonic clock; None if it has no poll of its own."""
+        """Return when a collector polls a target next, on the monotonic clock; None if it has no poll of its own."""
         entry = self._entry(key)
         return None if entry is None else entry.at
 
     def next_due(self, collector: str) -> float:
-        """Return when a target of a collector is due next, on the monotonic clock; without targets, in an interval."""
+        """Return when a collector polls next, on the monotonic clock; without targets, an interval after a tick."""
         entries = self._due.get(collector, {}).values()
         return min((entry.at for entry in entries), default=self.last_tick + self.plans[collector].interval)
 
