@@ -116,7 +116,7 @@ def count_poll(
     for count in counts:
         sources = {labels: source for labels, source in count.sources if _is_readable(source)}
         if count.sources and not sources:
-            # None of them can be counted: the family counts as missing. Without any source, it is there but empty.
+            # None of them can be counted: the family is treated as missing. A count without sources is not missing.
             continue
         name = count.info.name
         before = families.get(name)
@@ -177,7 +177,7 @@ def _oldest(sources: Sources) -> int:
 def _advance(
     family: CountedFamily, sources: Sources, poll: PollTime, full_from: int | None, oldest: int
 ) -> tuple[CountedFamily, int]:
-    """Return a family after these sources, and the number of corrections; `full_from`, `oldest`: see `begin_days`."""
+    """Return a family after these sources, and the number of corrections; `begin_days` uses `full_from` and `oldest`."""
     series, corrections = dict(family.series), 0
     for labels, source in sources.items():
         corrected = 0

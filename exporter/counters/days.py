@@ -41,8 +41,8 @@ class PollTime:
 class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     """A counter over the days of a sliding window.
 
-    Days are numbered from the first day, which is 0: small numbers take one byte in the row. A day's baseline is the
-    part of its value that is not counted: 0 for the first day and later ones, the whole value for days before it. Only
+    Days are numbered from `first_day`, which is 0: small numbers take one byte in the row. A day's baseline is the
+    part of its value that is not counted: 0 for day 0 and later ones, the whole value for days before it. Only
     other baselines are stored. A day is closed when it is so old that no window shows it any more: its values are
     removed, and what was counted of it stays in `closed`.
 
@@ -51,7 +51,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         closed: the sum that was counted for closed days.
         newest_closed: the newest closed day. Days up to this one are not counted again if a chart shows them again.
         highs: day → its highest value.
-        baselines: day → its baseline: from day 0 on, of the first poll if the counter began at 0; before, if it rose.
+        baselines: day → its baseline, for the days of the first poll from day 0 on, if the counter began at 0, and for
+            older days whose value rose later.
         lasts: day → its last value, if that is below its highest.
     """
 
@@ -70,14 +71,14 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     @property
     def value(self) -> float:
         """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
-        # Of a day before the first one that has no stored baseline, nothing is counted.
+        # Of a day before day 0 that has no stored baseline, nothing is counted.
         counted = [
             high - self.baselines.get(day, 0) for day, high in self.highs.items() if day >= 0 or day in self.baselines
         ]
         return math.fsum((self.closed, *counted))
 
     def baseline(self, ordinal: int) -> float | None:
-        """Return the baseline of a day; None for a day before the first one of which no value is stored."""
+        """Return the baseline of a day; None for a day before day 0 of which no value is stored."""
         day = ordinal - self.first_day
         unstored = 0 if day >= 0 else self.highs.get(day)
         return self.baselines.get(day, unstored)
@@ -105,7 +106,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
                 lasts[day] = value
                 continue
             if high is not None and day < 0:
-                # Of a day before the first one, only the rise from now on is counted.
+                # Of a day before day 0, only the rise from now on is counted.
                 baselines.setdefault(day, high)
             lasts.pop(day, None)
             highs[day] = value
@@ -120,9 +121,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         newest = max(today, *source.days)
         # A window may begin in the middle of its oldest day, whose value is then incomplete. If the platform leaves out
         # days without a count, an answer may begin with a later day: one that is too young to be the oldest of a window
-        # is complete. Before the first day, the oldest one is always left out, because its value is not counted.
+        # is complete. An oldest day before day 0 is always left out, because its value is not counted.
         is_oldest_left_out = oldest < self.first_day or newest - oldest >= SHORTEST_WINDOW_SPAN
-        # `lasts` has only the last values that are not the highest.
         last_values, changed = self.highs | self.lasts, Days()
         for ordinal, value in source.days.items():
             day = ordinal - self.first_day

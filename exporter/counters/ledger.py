@@ -20,6 +20,7 @@ LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
 # How long a poll waits for a commit. If the commit takes longer, the poll gets the counters that were committed last.
 MOST_WAIT_SECONDS = 5.0
+# How long `close` waits for the last commit. A write that takes longer ends with the process.
 CLOSE_SECONDS = 3.0
 
 
@@ -144,12 +145,11 @@ class Ledger:
         self._is_ending = True
         self._commit_asked.set()
         if self._task is not None:
-            # A write that waits for the disk longer than this ends with the process.
             await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
             self._task.cancel()
 
     def remembered(self) -> Mapping[PollKey, StateRow]:
-        """Return the committed rows, of targets and of lists; before the first commit, the row of an earlier run.
+        """Return the rows of targets and of lists as they were last committed, by this process or an earlier one.
 
         Each commit changes the mapping, so iterate over a copy if commits may run meanwhile.
         """

@@ -55,8 +55,8 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
     def next_day(self) -> int:
         """The ordinal of the first day of the month after the one that it has counted."""
         # `month_of` begins a year with 1 and `divmod` with 0, so this is the next month. Later years have no dates.
-        year, month_from_0 = divmod(self.month, 12)
-        return date(min(year, date.max.year), month_from_0 + 1, 1).toordinal()
+        year, next_month_from_0 = divmod(self.month, 12)
+        return date(min(year, date.max.year), next_month_from_0 + 1, 1).toordinal()
 
     @property
     def value(self) -> float:
@@ -80,7 +80,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
 
 
 def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
-    """Count a value that is below the last one: a reset or a correction, or the next poll decides which of them."""
+    """Count a value below `last`: it is a reset or a correction, or the next poll decides which of them."""
     month = month_of(now)
     is_deep = value < series.high * RESET_SHARE
     if series.has_fallen or (is_deep and month != series.month):

@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """A connection to the state database, used by one task; `begin` makes it.
+    """A connection to the state database, used by one task at a time; `begin` makes it.
 
     Attributes:
         token: a random name that the session has on the server, too. Behind a pooler, another session may answer.

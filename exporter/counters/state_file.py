@@ -68,7 +68,7 @@ class FileStorage(Storage):
 
     async def open(self) -> dict[PollKey, StateRow]:
         """Lock and open the file; return its rows the first time, and none after that: the ledger's are newer."""
-        return await blocking(self._thread, self._open_locked)
+        return await blocking(self._thread, self._lock_and_open)
 
     async def commit(self, changes: Changes) -> None:
         """Write and delete rows durably, all or nothing."""
@@ -90,12 +90,12 @@ class FileStorage(Storage):
         is_same = found.st_size > 0 and (found.st_dev, found.st_ino) == self._file_id
         return is_same and self._database is not None
 
-    def _open_locked(self) -> dict[PollKey, StateRow]:
+    def _lock_and_open(self) -> dict[PollKey, StateRow]:
         """Lock the path and open its file; return the rows when it is first read, and none after that."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
-                self._lock = _locked(self._path)
+                self._lock = _take_lock(self._path)
             # This is called only if `_is_open` has not found the open file at its path.
             if self._database is not None:
                 self._log.error("state file was lost, it is written again", path=self.location)
@@ -233,7 +233,7 @@ def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _locked(path: Path) -> TextIO:
+def _take_lock(path: Path) -> TextIO:
     """Lock a state file for this process, until the returned file, which is next to it, is closed.
 
     Raises:

@@ -56,12 +56,12 @@ class Renderer:
         """Build the next generation from all changes, without what has expired, and make it the current one."""
         self.store.expire()
         began = self.monotonic()
-        self.current = await blocking(self.thread, self._next, self.store.take_changes())
+        self.current = await blocking(self.thread, self._build_next, self.store.take_changes())
         self._rendered_at = self.monotonic()
         self.telemetry.render.set(self._rendered_at - began)
         self.telemetry.series.set(self.current.series)
 
-    def _next(self, changes: Mapping[PollKey, Update]) -> Generation:
+    def _build_next(self, changes: Mapping[PollKey, Update]) -> Generation:
         self.exposition.take(changes)
         return self.exposition.build()
 

@@ -209,7 +209,7 @@ class Store:
         return max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
 
     def clear(self, key: PollKey) -> None:
-        """Remove the platform families of a target of one collector; `GONE` is the message if there is no other."""
+        """Remove the families that a collector serves for a target; `GONE` is the message if there is no other."""
         status = self.statuses.get(key)
         if status is not None and status.families:
             self.change(key, (), status.families)

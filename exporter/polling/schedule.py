@@ -406,7 +406,7 @@ class Schedule:
         return None if entry is None else entry.at
 
     def next_due(self, collector: str) -> float:
-        """Return when a collector polls next, on the monotonic clock; without targets, an interval after a tick."""
+        """Return when a collector polls next (monotonic clock); without targets, an interval after `last_tick`."""
         entries = self._due.get(collector, {}).values()
         return min((entry.at for entry in entries), default=self.last_tick + self.plans[collector].interval)
 
