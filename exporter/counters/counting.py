@@ -177,7 +177,7 @@ def _oldest(sources: Sources) -> int:
 def _advance(
     family: CountedFamily, sources: Sources, poll: PollTime, full_from: int | None, oldest: int
 ) -> tuple[CountedFamily, int]:
-    """Return a family after these sources, and the number of corrections; `begin_days` uses `full_from` and `oldest`."""
+    """Return a family after sources, and the number of corrections; `begin_days` describes `full_from`, `oldest`."""
     series, corrections = dict(family.series), 0
     for labels, source in sources.items():
         corrected = 0
