@@ -33,7 +33,7 @@ class PostgresStorage(Storage):
 
     Attributes:
         index: the shard; None before `claim` has locked one, and after another exporter has taken it.
-        obstacle: why the last `claim` has locked none.
+        obstacle: why the last unsuccessful `claim` locked none; empty before it.
         locks: the locks of all shards.
         has_answered: whether the database has ever answered.
     """

@@ -21,7 +21,7 @@ from exporter.targets.target import PollKey, Target, TargetKey
 _HEALTH_LABELS = ("account", "collector", "target", "name")
 
 TARGET_UP = FamilyInfo(
-    "edge_target_up", "Whether the last poll of the target by this collector succeeded.", Kind.GAUGE, "", _HEALTH_LABELS
+    "edge_target_up", "Whether the target's last poll succeeded and has not expired.", Kind.GAUGE, "", _HEALTH_LABELS
 )
 LAST_SUCCESS = FamilyInfo(
     "edge_target_last_success_timestamp_seconds",
