@@ -116,21 +116,22 @@ def count_poll(
     for count in counts:
         sources = {labels: source for labels, source in count.sources if _is_readable(source)}
         if count.sources and not sources:
-            # None of them can be counted: the family is treated as missing. A count without sources is not missing.
+            # None of them can be counted: the family is treated as missing. A count without sources begins the family,
+            # so that label values of later answers are counted in full.
             continue
         name = count.info.name
         before = families.get(name)
         digest = digest_of(address, count.declared) if count.declared else b""
         shapes = frozenset(one.is_whole for one in sources.values() if isinstance(one, DayBuckets) and one.days)
-        # The day from which a series that begins now is counted in full; None: its first value is its baseline.
-        full_from = None
-        if before is not None and before.is_continued_by(digest, shapes):
-            family = replace(before, shapes=shapes or before.shapes)
-            full_from = None if family.is_bounded else family.full_from
+        if before is not None and not before.is_continued_by(digest, shapes):
+            counted.restarted.append(name)
+            before = None
+        if before is None:
+            family, full_from = CountedFamily(digest, poll.today, shapes=shapes), None
         else:
-            family = CountedFamily(digest, poll.today, shapes=shapes)
-            if before is not None:
-                counted.restarted.append(name)
+            family = replace(before, shapes=shapes or before.shapes)
+            # The day from which a new series is counted in full; None if it may be one that was left out before.
+            full_from = None if family.is_bounded else family.full_from
         shown[name] = sources
         family, placed = _within_limit(family, sources, limit)
         if len(placed) < len(sources):

@@ -160,11 +160,10 @@ class Ledger:
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     async def record(self, entry: PollRecord) -> Counters:
-        """Count a poll, and wait for the attempt to commit it, at most `MOST_WAIT_SECONDS`.
+        """Count a poll, and wait for the attempt to commit it; return the target's counters as last committed.
 
-        Returns:
-            The target's counters as they were last committed. They do not contain this poll if the attempt failed or
-            has not ended. There are none if the stored rows could not be read yet.
+        They do not contain this poll if the attempt failed, or took longer than `MOST_WAIT_SECONDS`. If the stored rows
+        have not been read, wait as long for them first; without them, nothing is counted, and there are no counters.
         """
         if not self._has_read_rows:
             await self._next_attempt()

@@ -85,11 +85,11 @@ class Daemon:
 
     @classmethod
     async def start(cls, settings: Settings, load: Callable[[], Settings], machine: Machine = REAL) -> Self:
-        """Build the parts, and begin to poll and to serve. The arguments are the attributes of these names.
+        """Build the parts, and begin to poll and to serve. The class describes the arguments, as attributes.
 
         Raises:
             StateLockedError: another process has the state file.
-            OSError: the address cannot be used.
+            ListenError: the address cannot be used.
             ConfigurationError: the web configuration file, the path of the state or a proxy cannot be used.
         """
         server = machine.listen(settings.web, machine.executors)

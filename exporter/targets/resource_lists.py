@@ -77,23 +77,15 @@ class KnownResources:
         listed = {one.id: self._with_known_name(one) for one in found.resources}
         remaining = {resource_id: one for resource_id, one in self.resources.items() if resource_id not in ended}
         self.resources = remaining | listed
-        self._note_missing(frozenset(remaining.keys() - listed.keys()), address, is_complete=found.complete)
+        missing = frozenset(remaining.keys() - listed.keys())
+        self._absent = missing if found.complete else self._absent & missing
+        if found.complete:
+            self.was_ever_complete = self.was_complete_in_this_run = True
+            if not missing:
+                # Until then, some of the known resources may be those of the former address.
+                self.source = address
         if self._stored_parts() != before:
             self.is_saved = False
-
-    def _note_missing(self, missing: frozenset[str], address: str, *, is_complete: bool) -> None:
-        """Record the known ids that a list from an address does not contain.
-
-        The address becomes the `source` when a complete list contains all known resources. Until then, the missing ones
-        may be resources of the former address.
-        """
-        if not is_complete:
-            self._absent &= missing
-            return
-        self.was_ever_complete = self.was_complete_in_this_run = True
-        self._absent = missing
-        if not missing:
-            self.source = address
 
     def _stored_parts(self) -> tuple[object, ...]:
         """Return what is stored, without the facts, which no list contains."""

@@ -58,10 +58,13 @@ def untrusted(value: str) -> Markup:
 
 
 def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> str:
-    """Return a link to the targets of a query with these changes, from the first target on if `offset` is not given."""
+    """Return a link to the targets of a query with these changes; empty values are left out.
+
+    It leads to the first page, unless the changes contain an `offset`.
+    """
     values = {**(query or {}), "offset": 0, **changes}
-    asked = urlencode({name: value for name, value in values.items() if value}, doseq=True)
-    return f"./?{asked}#targets" if asked else "./#targets"
+    encoded = urlencode({name: value for name, value in values.items() if value}, doseq=True)
+    return f"./?{encoded}#targets" if encoded else "./#targets"
 
 
 _FILTERS = (figure, format_duration, lapse, moment, plain, plural, untrusted)
@@ -87,5 +90,8 @@ def _environment() -> "Environment":
 
 
 def render(template: str, values: Json) -> str:
-    """Render a template, which escapes every text that is not markup; the value `root` leads to the status page."""
+    """Render a template, which escapes every text that is not markup.
+
+    The value `root` is the prefix of the links to other pages and files, such as `../../`; by default it is empty.
+    """
     return _environment().get_template(template).render({"root": "", **values})
