@@ -162,7 +162,7 @@ class AccountCharts:
         return shown
 
     def _closed_days(self, collector: TargetCollector[Any], source: Source, window: range) -> dict[int, float]:
-        """Return the closed days of a window that a chart contains: ordinal → count; none for another source."""
+        """Return ordinal → count of the closed days in a window; empty if the source is not a chart of days."""
         if not isinstance(source, DayBuckets):
             return {}
         whole = self._whole_days(collector, source)

@@ -76,8 +76,8 @@ def _print_urls(exporter_url: str, sandbox_url: str) -> None:
 """)
 
 
-def undiscoverable(world: World) -> dict[str, object]:
-    """Return the settings of an account that name the resources of a world that the exporter cannot discover."""
+def named_resources(world: World) -> dict[str, object]:
+    """Return settings of an account that name rate limits of a world, and resources that discovery does not find."""
     return {
         "rate_limits": [
             {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
@@ -106,7 +106,7 @@ def demo_settings(world: World, url: str, listen: str, log_level: Level) -> Sett
         "scripts": {"monthly_budget_dollars": {scripts.name(script): 500.0 for script in scripts}},
         "labels": {"team": "web"},
         "target_labels": [{"match": "shop", "labels": {"team": "shop"}}],
-        **undiscoverable(world),
+        **named_resources(world),
     }
     token = keys.DATABASE_TOKEN_READ_ONLY
     return Settings.model_validate(

@@ -292,7 +292,7 @@ class Ledger:
                 raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
-        """Keep the rows that were read. From those with the time of an account's platform, restore its estimate."""
+        """Keep the rows of targets; from a row with a platform's time, restore the estimate of that time instead."""
         for key, row in rows.items():
             if key.collector == PLATFORM_TIME:
                 self.platform_time(key.target.account).restore(row.success)

@@ -183,7 +183,7 @@ class Daemon:
             return ""
         if self._database_fault:
             return f"spare: the state database cannot be used: {self._database_fault}"
-        return f"spare: {self.database.obstacle or 'it has not looked for a shard yet'}"
+        return f"spare: {self.database.obstacle or 'a free shard is looked for'}"
 
     def _missing_answer(self) -> str:
         """Return which answer has not come yet since the start, as text; empty if none is missing."""

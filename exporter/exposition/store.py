@@ -171,7 +171,9 @@ class Store:
         """
         status = self._ensure_status(collector, outcome.target)
         if not status.since:
-            status.since, status.expires = self.wall(), self._deadline(status)
+            status.since = self.wall()
+            # From now on, intervals that become longer do not keep the values alive.
+            status.expires = self._deadline(status)
         status.up, status.reason, status.message = False, error.reason, str(error)
         status.polled, status.duration = self.wall(), duration
         if outcome.families:
@@ -183,8 +185,7 @@ class Store:
         """Replace families of a key, also of one without a status; other families named in `former` are removed."""
         changed = self._changed.setdefault(key, {})
         changed.update(dict.fromkeys(former, b""))
-        # Rendered now, because until the next generation lines take less memory than families: for a DNS zone, 3 KB and
-        # not 5.
+        # Rendered now: until the next generation, the lines of a DNS zone take 3 KB, and its families would take 5.
         changed.update((family.info.name, _rendered(key, family)) for family in families)
         self.has_changed.set()
 

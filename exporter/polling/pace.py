@@ -93,7 +93,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Account:
-    """An account or a database that is polled: its client, its pace, and what its client was made of."""
+    """An account or a database that is polled; a reload keeps it, and its client, if its `access` stays equal."""
 
     client: Client
     pace: Pace

@@ -19,7 +19,7 @@ _WINDOW_DAYS: Final = 30  # if no window is requested
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 # Days of the week, counted from Thursday, the day of 1970-01-01.
 _WEEKEND: Final = frozenset({2, 3})
-# Zones differ by their place among this many successive zones.
+# The shape of a zone's answers depends on its place modulo this number.
 _VARIETY: Final = 12
 
 

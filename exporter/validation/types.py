@@ -27,7 +27,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _ROUTE_PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 # Prometheus reserves labels that start with two underscores.
 _LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
-# Without an '@', so that no parser takes a part of a user and a password for the host.
+# An '@' is not allowed: in user:password@host, a parser could mistake a part of the password for the host.
 _URL = re.compile(
     r"(?P<scheme>[a-z]+)://"
     r"(?:\[[0-9a-f:.]+\]|[^\x00-\x20\x7f-\xa0/?#@:%\[\]\\]+)(?::(?P<port>[0-9]{1,5}))?"

@@ -96,9 +96,9 @@ def _waits_for(parts: Parts, process: Process) -> str:
 
 
 def _credential_problems(parts: Parts, process: Process) -> str:
-    """Return, in words, the credentials that are refused, or could not be read or sent; empty if none.
+    """Return, in words, which accounts' credentials were refused, or could not be read or sent; empty if none.
 
-    Readiness waits for those of accounts; if there is no account, for those of databases.
+    Only if there is no account, the credentials of databases are returned.
     """
     known = parts.schedule.accounts
     problems = {name: known[name].client.credential.problem for name in process.account_up or known}

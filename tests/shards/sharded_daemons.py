@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from exporter.commands.demo import undiscoverable
+from exporter.commands.demo import named_resources
 from exporter.sandbox import keys
 from exporter.sandbox.world import World
 from exporter.settings.model import Settings
@@ -32,7 +32,7 @@ class ShardedDaemons:
     def settings(self, index: int, total: int) -> Settings:
         """Return the settings of one shard."""
         named = {"searches": ["prod", "shop"], "rate_limits": [{"id": 3, "name": "login"}]}
-        account = account_at(self.url, **(undiscoverable(self.world) | named))
+        account = account_at(self.url, **(named_resources(self.world) | named))
         queries = [{"name": f"orders_{number}", "sql": "SELECT 1 AS value", "value": "value"} for number in range(3)]
         database = {"name": "orders", "url": self.url, "auth_token": keys.DATABASE_TOKEN_READ_ONLY, "queries": queries}
         return Settings.model_validate(

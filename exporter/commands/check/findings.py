@@ -107,7 +107,7 @@ def _table(result: AccountResult) -> str:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colours = None if width is None else _COLOURS
     table = lay_out(_COLUMNS, cells, width, folded=("TARGET", "DETAIL"), colours=colours)
-    return "\n".join(filter(None, [f"account {escape(result.name)}", table, _needed_requests(result)]))
+    return "\n".join(filter(None, [f"account {escape(result.name)}", table, _compare_with_budget(result)]))
 
 
 def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
@@ -136,15 +136,15 @@ def _short(text: str) -> str:
     return escape(text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…")
 
 
-def _needed_requests(result: AccountResult) -> str:
-    """Return how many requests the targets need, and the budget allows; empty if this is not known: all polls fail."""
+def _compare_with_budget(result: AccountResult) -> str:
+    """Return a sentence that compares the requests of the targets with the budget; empty if the demand is unknown."""
     if not result.demand:
         return ""
-    demand = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"
-    needs = f"the targets need {demand} requests/s, the budget allows {result.budget:g}"
+    needed = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"
+    sentence = f"the targets need {needed} requests/s, the budget allows {result.budget:g}"
     if result.stretch > 1:
-        needs += f", so intervals will be {result.stretch:.1f} times as long as configured"
-    return needs
+        sentence += f", so intervals will be {result.stretch:.1f} times as long as configured"
+    return sentence
 
 
 def _as_json(accounts: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:

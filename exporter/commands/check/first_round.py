@@ -48,7 +48,7 @@ class AccountResult(NamedTuple):
     Attributes:
         rows: the results in the order of the collectors; a single row if all polls fail because of the account.
         targets: the number of its targets; a target of two collectors counts twice.
-        demand: the requests a second that its targets need.
+        demand: the requests a second that its targets need; 0 if it is unknown, because all polls fail.
         budget: the requests a second that its budget allows.
         stretch: how many times as long as configured intervals will be.
     """

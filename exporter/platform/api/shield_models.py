@@ -257,7 +257,7 @@ class CustomWafRule(CamelWire):
     error_response: dict[str, Any] | None = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error object; for a rule that does not exist, it stands beside a rule of zeros."""
+        """Return whether there is an error object; with it, the platform may send a rule whose fields are 0."""
         return self.error_response is not None
 
 
