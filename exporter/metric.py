@@ -110,11 +110,11 @@ class Metric(Generic[T_contra]):
         """`counter` for a name with the suffix of counters, `gauge` for all others."""
         return Kind.COUNTER if self.name.endswith("_total") else Kind.GAUGE
 
-    @property
-    def unit(self) -> str:
-        """The base unit with which the name ends; empty if there is none."""
-        _, _, last_word = self.name.removesuffix("_total").rpartition("_")
-        return last_word if last_word in BASE_UNITS else ""
+
+def unit_of(name: str) -> str:
+    """Return the base unit with which the name of a metric ends; empty if there is none."""
+    _, _, last_word = name.removesuffix("_total").rpartition("_")
+    return last_word if last_word in BASE_UNITS else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 
-from exporter.metric import BASE_UNITS, FamilyInfo, Kind
+from exporter.metric import FamilyInfo, Kind, unit_of
 
 _Own = TypeVar("_Own", Counter, Gauge, Histogram)
 _Labels = TypeVar("_Labels", bound=tuple[str, ...])
@@ -30,8 +30,7 @@ ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", 
 def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, help_text: str, **options: Any) -> _Own:  # noqa: ANN401
     """Create a family and register it; `family` is written `name{labels}`, `options` are arguments of its class."""
     name, _, labels = family.rstrip("}").partition("{")
-    last_word = name.removesuffix("_total").rpartition("_")[2]
-    options["unit"] = last_word if last_word in BASE_UNITS else ""
+    options["unit"] = unit_of(name)
     return kind(name, help_text, labels.split(", ") if labels else (), registry=registry, **options)
 
 

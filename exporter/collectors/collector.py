@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from exporter.label_values import UNKNOWN, enum_name, label_value
-from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source
+from exporter.metric import Count, Family, FamilyInfo, LabelValues, Metric, Sample, Source, unit_of
 from exporter.platform.errors import NotAvailable, PlatformError, WrongShape
 from exporter.platform.operation import Answer, Caller, Operation, Request
 from exporter.targets.registry import Registry
@@ -210,7 +210,7 @@ def describe_families(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any
             metric.name,
             metric.help,
             metric.kind,
-            metric.unit,
+            unit_of(metric.name),
             labels=names + metric.labels,
             is_limited=bool(metric.labels),
             is_counted=metric.counted is not None,
