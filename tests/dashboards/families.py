@@ -10,8 +10,8 @@ from dashboards.generator.queries.subject import PARTS
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.exposition.store import HEALTH as OF_TARGETS
 from exporter.metric import Kind
-from exporter.platform.errors import PlatformError
 from exporter.telemetry import Telemetry
+from tests.platform.kinds_of_errors import KINDS_OF_ERRORS
 
 # Labels that the scrape adds.
 SCRAPE_LABELS = frozenset({"job", "instance", "pod"})
@@ -101,7 +101,4 @@ def family_of(name: str) -> str:
 
 def reasons() -> set[str]:
     """Return the value of the label `reason` of every error of a call."""
-    tree: list[type[PlatformError]] = [PlatformError]
-    for kind in tree:
-        tree += kind.__subclasses__()
-    return {kind.reason for kind in tree}
+    return {kind.reason for kind in KINDS_OF_ERRORS}
