@@ -93,9 +93,11 @@ class Client:
     secrets: tuple[str, ...] = ()
     _transport: httpx.AsyncBaseTransport | None = field(init=False, default=None)
     _transport_lock: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _is_closed: bool = field(init=False, default=False)
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections; from now on, every call fails."""
+        self._is_closed = True
         if self._transport is not None:
             await self._transport.aclose()
 
@@ -112,6 +114,9 @@ class Client:
         async with self._transport_lock:
             if self._transport is None:
                 self._transport = await self.connect()
+                if self._is_closed:
+                    # `aclose` had no transport to close.
+                    await self._transport.aclose()
         return self._transport
 
     async def attempt(self, call: "ReadyCall[T]", time_limit: float) -> Answer[T]:

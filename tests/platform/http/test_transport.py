@@ -58,3 +58,10 @@ async def test_as_many_connections_as_calls_in_flight_are_open() -> None:
         gate.set()
         await asyncio.gather(*calls)
     assert (in_flight, len(server.requests), server.connections) == (8, 20, 8)
+
+
+async def test_a_client_that_is_closed_before_its_first_call_opens_no_connection() -> None:
+    async with raw_server(saying(GOOD)) as server, client_of(server.url) as kit:
+        await kit.client.aclose()
+        assert "the client has been closed" in str(await kit.failure())
+    assert server.connections == 0
