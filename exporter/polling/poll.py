@@ -192,7 +192,7 @@ class Poller:
             # The collector that owns this target has found that it no longer exists: no families are published.
             self.store.publish(name, Outcome(target, note=GONE), duration=seconds)
         else:
-            if status is not None and not status.up:
+            if status is not None and status.reason:
                 self.failures.recovers(facts)
             gauges, left_out = limit_label_values(outcome.families, self.max_label_values)
             limited = outcome._replace(families=(*gauges, *counted.families))
