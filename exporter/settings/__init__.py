@@ -1,8 +1,8 @@
 """The settings: flags, environment variables and a YAML file, as one model.
 
 - `model.py`: all sections, as pydantic-settings merges them; `account.py`, `targets.py` and `service.py`: those that no
-  other room declares. The section of the collectors is made from the catalogue.
+  other room declares.
 - `flags.py`: what flags and variables can set; `loading.py`: loads all, and refuses keys that were removed.
 
-In: text. Out: frozen settings, or all faults at once.
+In: text. Out: frozen settings, or an error with the faults.
 """

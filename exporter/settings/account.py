@@ -24,12 +24,11 @@ from exporter.validation.types import (
 )
 
 _EXAMPLE_URL = "libsql://abc.lite.example.net"
-# As many digits as the largest id has. Python refuses to convert a text of some thousand digits.
+# At most as many digits as the largest id has: Python refuses to convert a text of some thousand digits.
 _DIGITS = re.compile(r"[0-9]{1,19}")
 
 
 def _read_ids(value: object) -> tuple[int, ...]:
-    """Return the ids in the lines of a file, each once; blank lines, and what follows `#` in a line, are ignored."""
     path = parse_path(value)
     ids: list[int] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
@@ -37,7 +36,7 @@ def _read_ids(value: object) -> tuple[int, ...]:
         if _DIGITS.fullmatch(text) and 1 <= int(text) <= LARGEST_ID:
             ids.append(int(text))
         elif text:
-            raise ValueError(f"{path}:{number}: found {text[:60]!r}, expected a whole number from 1")
+            raise ValueError(f"{path}:{number}: found {text[:60]!r}, expected an id from 1 to {LARGEST_ID}")
     return tuple(dict.fromkeys(ids))
 
 
@@ -45,7 +44,7 @@ class BudgetSettings(Section):
     """The limits on the calls to an account or a database."""
 
     requests_per_second: float = Field(
-        default=10.0, gt=0, le=100_000, allow_inf_nan=False, description="The most calls that are started in a second."
+        default=10.0, gt=0, le=100_000, allow_inf_nan=False, description="The most calls a second, retries included."
     )
     max_in_flight: int = Field(default=32, ge=1, le=4096, description="The most calls that run at once.")
 
@@ -54,12 +53,11 @@ class DiscoveredSettings(Section):
     """Which resources of a kind are polled."""
 
     discover: bool = Field(default=True, description="Whether the account's resources of this kind are discovered.")
-    ids: tuple[Identifier, ...] = Field(
-        default=(), description="Ids that are always polled, even if they are not discovered."
-    )
+    ids: tuple[Identifier, ...] = Field(default=(), description="Ids that are polled even if they are not discovered.")
     include: tuple[PatternField, ...] = Field(
         default=(),
-        description="Patterns: only resources with a name that one of them matches, in any part, are discovered.",
+        description="Patterns: only resources with a name that one of them matches, in any part, are discovered; "
+        "all if empty.",
     )
     exclude: tuple[PatternField, ...] = Field(
         default=(),
@@ -71,11 +69,11 @@ class DnsZonesSettings(DiscoveredSettings):
     """Which DNS zones are polled; their names are their domains."""
 
     ids_file: Annotated[tuple[int, ...], PlainValidator(_read_ids)] | None = Field(
-        default=None, description="A file of ids, one in each line; '#' starts a comment."
+        default=None, description="A file of further ids, one in each line; '#' starts a comment."
     )
 
     def all_ids(self) -> tuple[int, ...]:
-        """Return the ids of the list and of the file, each once; the file was read when the settings were loaded."""
+        """Return the ids of `ids` and `ids_file`, each once."""
         return tuple(dict.fromkeys((*self.ids, *(self.ids_file or ()))))
 
 
@@ -168,7 +166,7 @@ class AccountSettings(Section):
     )
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one credential; refuse a name that marks a database, or a limit, list, rule or image given twice."""
+        """Check the credential and the name, and that no rate limit, access list, rule or image is given twice."""
         yield from one_of(self, "api_key", "api_key_file")
         if self.name.startswith(DATABASE_PREFIX):
             yield ("name",), f"starts with '{DATABASE_PREFIX}', which marks the names of databases"
@@ -179,7 +177,7 @@ class AccountSettings(Section):
 
 
 def parse_database_url(value: str) -> str:
-    """Validate a database's address and return it as an HTTP URL; `libsql://` means `https://`."""
+    """Validate a database's address, and return it as a URL of HTTP; `libsql://` means `https://`."""
     address = parse_url(value, ("libsql", "https", "http"), _EXAMPLE_URL)
     scheme, _, rest = address.partition("://")
     return f"https://{rest}" if scheme.lower() == "libsql" else address
@@ -199,5 +197,5 @@ class DatabaseSettings(Section):
     queries: tuple[SqlQuery, ...] = ()
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one credential."""
+        """Require exactly one credential."""
         return one_of(self, "auth_token", "auth_token_file")

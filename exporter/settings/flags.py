@@ -29,7 +29,7 @@ DATABASE_VARIABLES: dict[str, KeyPath] = {
     "PLATFORM_DATABASE_URL": (*FIRST_DATABASE, "url"),
     "PLATFORM_DATABASE_AUTH_TOKEN": (*FIRST_DATABASE, "auth_token"),
 }
-# Variables of the platform and of the image; they set what no flag, no other variable and no file sets.
+# Variables of the platform and of the image; each is used only if no flag, other variable or file sets its value.
 FALLBACK_VARIABLES: dict[str, KeyPath] = DATABASE_VARIABLES | {"CONTAINER_LISTEN": ("web", "listen")}
 
 
@@ -38,12 +38,11 @@ class Flag:
     """A flag of the command line.
 
     Attributes:
-        name: The flag, such as `--web.listen`.
-        variable: The environment variable that sets the same value.
-        path: The place of the value in the model.
-        help: One sentence about what it sets.
-        metavar: The placeholder for the value in the help text.
-        default: The default value as text; empty if there is none.
+        name: such as `--web.listen`.
+        variable: the environment variable that sets the same value.
+        path: the place of the value in the model.
+        metavar: the placeholder for the value in the help text.
+        default: the default value as text; empty if there is none.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Flag:
 
 
 def flags() -> tuple[Flag, ...]:
-    """Return the flags in the order of the model; lists have none, and secrets neither: other users can see flags."""
+    """Return all flags. Lists have none; secrets have none, because other users of the machine can see flags."""
     fields = AccountSettings.model_fields
     of_account = (
         ((*FIRST_ACCOUNT, key), fields[key], fields[key].default) for key in ("base_url", "api_key_file", "auth")
@@ -69,12 +68,11 @@ def flags() -> tuple[Flag, ...]:
 
 
 def variables() -> dict[str, KeyPath]:
-    """Return what each variable sets: the values of the flags, and the key of the first account, which has no flag."""
+    """Return variable → path of its value: for each flag, and for the key of the first account, which has no flag."""
     return {**{flag.variable: flag.path for flag in flags()}, variable_of("api_key"): (*FIRST_ACCOUNT, "api_key")}
 
 
 def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
-    """Return the flag of a value; a flag of the first account is named without `accounts.0`."""
     keys = path[2:] if path[:2] == FIRST_ACCOUNT else path
     name = "--" + ".".join(map(str, keys)).replace("_", "-")
     default_text = "" if field.is_required() else _default_text(default)
@@ -82,16 +80,15 @@ def _flag(path: KeyPath, field: FieldInfo, default: object) -> Flag:
 
 
 def _default_text(default: object) -> str:
-    """Return a default as a user would write it; the numbers with a decimal point are durations in seconds."""
     if default is None:
         return "null"
     if isinstance(default, bool):
         return str(default).lower()
+    # A flag that takes a number with a decimal point takes a duration.
     return format_duration(default) if isinstance(default, float) else str(default)
 
 
 def _metavar(field: FieldInfo) -> str:
-    """Return the placeholder of a value: its choices, the text in its type's metadata, or one for its type."""
     if get_origin(field.annotation) is Literal:
         return "|".join(get_args(field.annotation))
     placeholders = (extra for extra in field.metadata if isinstance(extra, str))

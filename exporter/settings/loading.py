@@ -15,10 +15,10 @@ from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
 # Path of a value → the value, and the flag or variable that sets it.
 Given = dict[KeyPath, tuple[object, Place]]
 
-# Variables that Kubernetes sets in every container for a Service called edge-exporter or edge-exporter-*.
+# Variables that Kubernetes sets in containers for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)")
-# Key of a value → the key that it replaces in a lower source: a secret replaces the file of the secret, and vice versa.
-# Nothing replaces `state.url_file`, because no flag or variable sets `state.url`.
+# Key of a value → the key that the value replaces in a lower source: a secret and its file replace each other. Nothing
+# replaces `state.url_file`, because no flag or variable sets `state.url`.
 _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
 # Path of a removed key without list indices → what to use in place of the key; docs/upgrading.md says more.
 _REMOVED: Mapping[str, str] = {
@@ -42,12 +42,12 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
     """Load the settings from flags, environment and file.
 
     Args:
-        config: The configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
-        flag_values: The values of flags by their names, such as `--web.listen`.
-        environ: The environment; an empty variable counts as not set.
+        config: the configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
+        flag_values: flag, such as `--web.listen` → its text.
+        environ: the environment; a blank variable counts as not set.
 
     Raises:
-        ConfigurationError: The file cannot be read, or anything is wrong; it holds every fault.
+        ConfigurationError: the file cannot be read, or a flag, a variable or the file is wrong.
     """
     config = configuration_file(config, environ)
     file = MarkedFile() if config is None else read_marked(config)
@@ -66,9 +66,9 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
 
 
 def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
-    """Return the section of the file at a path, empty if the file has nothing there; None if it has something else.
+    """Return the section of the file at a path; empty if the file has nothing there, None if it has something else.
 
-    The place 0 in a path means the only item of a list; a list of several items counts as something else.
+    The step 0 of a path is the only item of a list; a list of several items counts as something else.
     """
     for step in path:
         if isinstance(step, str) and isinstance(data, Mapping):
@@ -83,19 +83,18 @@ def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
 
 
 def _is_left_open(data: Data, path: KeyPath) -> bool:
-    """Return whether the file sets neither the value at the path nor the file of this value."""
     section, key = _section_at(data, path[:-1]), str(path[-1])
     return section is not None and section.get(key) is None and section.get(f"{key}_file") is None
 
 
 def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
-    """Return what flags or variables, name → text, set; of two with the same path, the later in `paths` counts."""
+    """Return what the flags or variables in `texts` set; of two with the same path, the later in `paths` counts."""
     given: Given = {}
     for name, path in paths.items():
         if name in texts:
             text = None if texts[name].strip() in NULL else texts[name]
             given[path] = (text, Place(name))
-    # A null hides the value that a lower source has for the replaced key.
+    # Null hides the value that a lower source has for the replaced key.
     for path, (value, place) in list(given.items()):
         if value is not None and path[-1] in _REPLACES:
             given.setdefault((*path[:-1], _REPLACES[str(path[-1])]), (None, place))
@@ -103,22 +102,21 @@ def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
 
 
 def _unknown_variables(present: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterator[ConfigurationFault]:
-    """Yield a fault for each variable that is meant for the exporter and does not exist."""
     for name in present.keys() - known.keys() - {CONFIG_VARIABLE}:
         if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
             # A high similarity, because all variables have the prefix in common.
             near = suggestion(name, (*known, CONFIG_VARIABLE), similarity=0.8)
-            hint = near or "; only the configuration file sets lists"
+            hint = near or "; a setting without a variable is set in the configuration file"
             yield ConfigurationFault(f"unknown variable{hint}", place=Place(name))
 
 
 def _ambiguous_settings(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
-    """Yield a fault for each flag and variable of an account if the file has several: they do not say of which one."""
+    """Yield a fault for each flag and variable of an account if the file has several accounts."""
     if not isinstance(accounts, list) or len(accounts) <= 1:
         return
     for path, (_, place) in given.items():
         if path[0] == "accounts":
-            message = f"there are {len(accounts)} accounts; set it in the file for one of them"
+            message = f"the file has {len(accounts)} accounts; set the value there, for one of them"
             yield ConfigurationFault(message, place=place)
 
 
@@ -126,8 +124,8 @@ def _sections(data: Data, given: Given) -> dict[Any, Any]:
     """Return the sections that flags and variables set.
 
     pydantic-settings takes a list from one source. So an account or a database that is set here also gets the values
-    that the file has for it. A value is left out if the file has something else in place of the section of the value;
-    validation reports that.
+    that the file has for it. If the file has something else in place of a value's section, such as a text or several
+    accounts, the value is left out, and a fault is reported elsewhere.
     """
     sections: dict[Any, Any] = {}
     for path, (value, _) in given.items():
@@ -136,7 +134,7 @@ def _sections(data: Data, given: Given) -> dict[Any, Any]:
             for step in path[:-1]:
                 section = section.setdefault(step, {})
             section[path[-1]] = value
-    # The item stands at the place 0 of a mapping, from which a list is made.
+    # So far, `sections[kind]` is a mapping with the item as the value of 0; make a list of it.
     for kind in sections.keys() & {"accounts", "databases"}:
         in_file = _section_at(data, (kind, 0)) or {}
         sections[kind] = [{**in_file, **sections[kind][0]}]

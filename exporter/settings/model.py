@@ -34,7 +34,7 @@ class Settings(BaseSettings, Section):
 
     Args:
         above: the sections as flags and variables set them.
-        file: which line, flag or variable set each value.
+        file: where the values were set.
         sections: the sections as in the file, the lowest source.
     """
 
@@ -58,7 +58,7 @@ class Settings(BaseSettings, Section):
     _file: MarkedFile = PrivateAttr()
 
     def __init__(self, above: Data | None = None, file: MarkedFile | None = None, /, **sections: object) -> None:
-        # pydantic-settings passes this argument to `settings_customise_sources`.
+        # pydantic-settings passes this argument on to `settings_customise_sources`.
         super().__init__(**{_LAYERS: (above or {}, sections)})  # type: ignore[arg-type] # taken for one of its options
         self._file = file or MarkedFile()
 
@@ -70,7 +70,7 @@ class Settings(BaseSettings, Section):
         return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require an account or a database; check the names, shard, thresholds and collectors against each other."""
+        """Require an account or a database; check the names, shard, thresholds and collectors."""
         if not self.accounts and not self.databases:
             hint = "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
             yield (), f"nothing to do: there is no account and no database; {hint}"
@@ -87,9 +87,9 @@ class Settings(BaseSettings, Section):
         yield from self._collector_conflicts()
 
     def _duplicate_names(self) -> Iterator[Conflict]:
-        """Refuse names that are used twice: two queries of one name would be one metric, even of two databases."""
         for kind in ("accounts", "databases"):
             yield from duplicates(((kind, place, "name"), one.name) for place, one in enumerate(getattr(self, kind)))
+        # Two queries of one name would be one metric, even in two databases.
         yield from duplicates(
             (("databases", outer, "queries", inner, "name"), query.name)
             for outer, database in enumerate(self.databases)
@@ -97,34 +97,34 @@ class Settings(BaseSettings, Section):
         )
 
     def _collector_conflicts(self) -> Iterator[Conflict]:
-        """Refuse keys that name no collector or endpoint, and series that would end before the next poll."""
         known = [*SECTIONS, *(endpoint.name for endpoint in self.endpoints)]
         for name in self.collectors.__pydantic_extra__ or {}:
             if name not in known:
                 yield ("collectors", name), f"unknown key{suggestion(name, known)}"
         for name, collector in self.collector_settings().items():
+            # Series would end before the next poll.
             if collector.stale_after is not None and collector.stale_after < collector.interval:
                 found, interval = format_duration(collector.stale_after), format_duration(collector.interval)
                 message = f"found {found}, expected at least the interval ({interval})"
                 yield ("collectors", name, "stale_after"), message
 
     def origin(self, path: KeyPath) -> str:
-        """Return what set a value: a line, a variable or a flag; `default` if nothing did."""
+        """Return the line, variable or flag that has the value at a path; `default` if none has."""
         return str(self._file.places.get(path) or "default")
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
-        """Return a fault of a value, with the place of the value: `edge-exporter.yml:12: series.deny[0]: …`."""
+        """Return a fault of the value at a path."""
         return self._file.fault(path, message)
 
     def own_shard(self) -> Shard | None:
-        """Return the shard set by the configuration or host name; None if the state database assigns it.
+        """Return the shard of the configuration or the host name; None if the state database assigns it.
 
-        Raises ValueError for an index or a host name that cannot be used.
+        Raises ValueError if the index or the host name cannot be used.
         """
         is_assigned = self.shard.index == "auto" and self.state.is_shared
         return None if is_assigned else self.shard.shard(socket.gethostname())
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
-        """Return the settings of every collector and configured endpoint, by the collector's `section`."""
+        """Return `Collector.section` → settings, of every collector and configured endpoint."""
         of_endpoints = {endpoint.name: self.collectors.of_endpoint(endpoint) for endpoint in self.endpoints}
         return {**{name: getattr(self.collectors, name) for name in SECTIONS}, **of_endpoints}

@@ -47,12 +47,11 @@ class CollectorSettings(Section):
     interval: Interval = Field(default=600.0, description="The interval between two polls of a target.")
     stale_after: OptionalInterval = Field(
         default=None,
-        description="How long the last values of a failing target are served; null for three effective intervals.",
+        description="How long a poll's values are served without a later success; null: three effective intervals.",
     )
 
 
 def _with_default_interval(settings: CollectorSettings, default: float) -> CollectorSettings:
-    """Return the settings of a collector, with its default interval unless the user has set one."""
     return settings if "interval" in settings.model_fields_set else settings.model_copy(update={"interval": default})
 
 
@@ -70,7 +69,7 @@ _FIELD_DEFINITIONS: Mapping[str, Any] = {
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELD_DEFINITIONS)):  # type: ignore[misc] # made from the catalogue
-    """The settings of each collector and of each configured endpoint, by its name."""
+    """The settings of collectors and of configured endpoints, by their names."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, CollectorSettings | None]
@@ -116,7 +115,6 @@ class WebSettings(Section):
 
 
 def _address_problem(address: str) -> str:
-    """Return why the address of a state database cannot be used, without showing it; empty if it can."""
     if not _POSTGRESQL.isinstance_python(address) or has_ambiguous_password(address) or _NO_CHARACTER.search(address):
         return _NO_POSTGRESQL
     if find_spec("psycopg") is None:
@@ -125,7 +123,7 @@ def _address_problem(address: str) -> str:
 
 
 class StateSettings(Section):
-    """Where counters are stored: in a file, or in a database that several exporters share."""
+    """Where counters are stored, and for how long."""
 
     path: FilePath = Field(
         default=Path("edge-exporter-state.db"),
@@ -159,7 +157,7 @@ class StateSettings(Section):
         return "url" if self.url_file is None else "url_file"
 
     def address(self) -> str:
-        """Return the current address of the database, with its password; raises SecretError if it is not usable."""
+        """Return the current address of the database, with its password; raises SecretError if it cannot be used."""
         secret = self.url if self.url_file is None else read_secret(self.url_file)
         address = "" if secret is None else secret.get_secret_value()
         if problem := _address_problem(address):
@@ -167,7 +165,7 @@ class StateSettings(Section):
         return address
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Check that the address of the database, if there is one, comes from one key only and can be used."""
+        """Check that at most one key sets the address of the database, and that the address can be used."""
         yield from one_of(self, "url", "url_file", needed=False)
         try:
             if self.is_shared:
@@ -181,7 +179,7 @@ def _parse_index(value: object) -> int | Literal["auto"]:
     if text == "auto":
         return "auto"
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise ValueError("expected a whole number from 0, or auto")
+        raise ValueError("expected auto, or a whole number from 0 to shard.total - 1")
     return int(text)
 
 
@@ -196,19 +194,20 @@ class ShardSettings(Section):
     total: int = Field(default=1, ge=1, le=1024, description="How many shards there are.")
 
     def shard(self, host_name: str) -> Shard:
-        """Return the shard that the index or the host name gives; not for `auto` with the state in a database.
+        """Return the shard of the index or, for `auto`, of the number at the end of the host name's first part.
 
-        Raises ValueError if the host name does not end in a number, or if the index is too high.
+        Raises ValueError if there is no such number, or if the shard's number is too high.
         """
-        index, shown = self.index, f"found {self.index}"
+        index, subject = self.index, f"found {self.index}"
         if index == "auto":
-            found = re.search(r"[0-9]+\Z", host_name.partition(".")[0])
+            name = host_name.partition(".")[0]
+            found = re.search(r"[0-9]+\Z", name)
             if found is None:
-                raise ValueError(f"host name '{host_name}' does not end in a number, as 'exporter-0' does")
+                raise ValueError(f"host name '{name}' does not end in a number, as 'exporter-0' does")
             index = int(found.group())
-            shown = f"host name '{host_name}' ends in {index}"
+            subject = f"host name '{name}' ends in {index}"
         if index >= self.total:
-            raise ValueError(f"{shown}, but shard.total is {self.total} (0 to {self.total - 1} are allowed)")
+            raise ValueError(f"{subject}, but shard.total is {self.total} (0 to {self.total - 1} are allowed)")
         return Shard(index, self.total)
 
 

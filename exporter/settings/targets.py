@@ -35,7 +35,7 @@ def parse_own_label(value: str) -> str:
     """Validate the name of a label that the configuration gives targets."""
     name = parse_label_name(value)
     if name in _TAKEN:
-        raise ValueError("is a label of the exporter or of its alerts; expected another name")
+        raise ValueError("is used by Prometheus, the exporter or its alerts; expected another name")
     return name
 
 
@@ -46,7 +46,9 @@ class TargetLabelsSettings(Section):
     """Labels of the targets whose names match a pattern."""
 
     match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
-    labels: Labels = Field(description="The targets' labels; if several entries set the same label, the first applies.")
+    labels: Labels = Field(
+        description="The targets' labels; if several matching entries set the same label, the first applies."
+    )
 
 
 class ThresholdSettings(Section):

@@ -1,4 +1,4 @@
-"""Defines a fault of a configuration, its place, and the error that carries all faults."""
+"""Defines a fault of a configuration, its place, and the error that has the faults."""
 
 import json
 import re
@@ -14,11 +14,11 @@ _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Place(NamedTuple):
-    """Where a value was set.
+    """Where a value was set, or can be set.
 
     Attributes:
-        source: a file, a variable or a flag; empty if nothing set the value.
-        line: the line in the file, counted from 1.
+        source: a file, a variable or a flag; empty if none is known.
+        line: the line in the file, counted from 1; None for a variable, a flag or a whole file.
     """
 
     source: str = ""
@@ -30,12 +30,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFault:
-    """One fault, in words for the person who corrects it.
+    """A fault of a configuration.
 
     Attributes:
-        message: What was found and what was expected; never a secret's value.
-        path: The key in the configuration, such as `accounts[0].timeout`; empty for the whole.
-        place: What set the value.
+        path: the key, such as `accounts[0].timeout`; empty if the fault concerns no single key.
     """
 
     message: str
@@ -43,12 +41,12 @@ class ConfigurationFault:
     place: Place = field(default_factory=Place)
 
     def __str__(self) -> str:
-        """Return one line: `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""
+        """Return a text such as `config.yml:12: accounts[0].timeuot: unknown key; did you mean 'timeout'?`."""
         return ": ".join(filter(None, (str(self.place), self.path, self.message)))
 
 
 class ConfigurationError(Exception):
-    """A configuration is refused; `faults` has every reason once: of files by line, then of flags and variables."""
+    """A configuration is refused; `faults` has each reason once, first those with a line, by file and line."""
 
     def __init__(self, faults: Iterable[ConfigurationFault]) -> None:
         once = dict.fromkeys(faults)
@@ -57,7 +55,7 @@ class ConfigurationError(Exception):
 
 
 def format_keys(path: KeyPath) -> str:
-    """Return a path as users write it: `accounts[0].scripts["my script"]`."""
+    """Return a path as text, such as `accounts[0].scripts["my script"]`."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -11,16 +11,16 @@ from pydantic import AfterValidator, SecretStr
 from exporter.untrusted.regular_file import UnreadableError, read_text
 from exporter.validation.section import Conflict, Section, broken
 
-# Quotes that come from a shell or an environment file by mistake; no platform issues a key with quotes.
+# Quotes come from a shell or an environment file by mistake.
 _QUOTED = re.compile(r"""(["']).*\1""")
 
 
 class SecretError(ValueError):
-    """A secret cannot be used; the message names its file, if it has one, and never its content."""
+    """A secret cannot be used; the message does not contain it."""
 
 
 def read_secret(path: Path) -> SecretStr:
-    """Read the secret from a file; raises SecretError if it cannot be used."""
+    """Read the secret from a file; raises SecretError if the file cannot be read or the secret cannot be used."""
     try:
         return _parse_secret(SecretStr(read_text(path)))
     except UnreadableError as error:
@@ -30,19 +30,17 @@ def read_secret(path: Path) -> SecretStr:
 
 
 def _parse_secret(secret: SecretStr) -> SecretStr:
-    """Return a secret without white space around it; raises SecretError if it cannot be sent."""
     text = secret.get_secret_value().strip()
     if not text:
         raise SecretError("is empty")
     if not (text.isascii() and text.isprintable()):
-        raise SecretError("contains a line break or another character that an HTTP header cannot carry")
+        raise SecretError("contains a line break or another character that is not printable ASCII")
     if _QUOTED.fullmatch(text):
-        raise SecretError("has quotes around the secret, which would be sent with it")
+        raise SecretError("has quotes around the secret, which would be taken for a part of it")
     return SecretStr(text)
 
 
 def _check_file(path: Path) -> Path:
-    """Return the path as it is; raises SecretError if there is no such file, or it does not contain a usable secret."""
     if not os.path.lexists(path):
         raise SecretError("does not exist; the name is not shown, as it could be the secret itself")
     read_secret(path)
@@ -50,7 +48,7 @@ def _check_file(path: Path) -> Path:
 
 
 def one_of(section: Section, key: str, file_key: str, *, needed: bool = True) -> Iterator[Conflict]:
-    """Refuse a secret that is set together with its file; if one of the two is needed, also refuse a lack of both."""
+    """Yield a conflict if a secret and its file are both set or, if one is needed, if neither is set."""
     has_secret, has_file = (getattr(section, name) is not None for name in (key, file_key))
     is_missing = needed and not has_secret and not has_file
     return broken(

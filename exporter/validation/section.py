@@ -1,7 +1,4 @@
-"""The base model of a part of a configuration: strict, frozen, and reporting all of its faults at once.
-
-A fault says what was found and what was expected, and never shows a secret.
-"""
+"""The base model of the parts of a configuration, and the words of their faults."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType
@@ -28,16 +25,21 @@ Conflict = tuple[KeyPath, str]
 # The type of errors whose message is complete already: from a section below, or from a conflict.
 _WORDED = "worded"
 _LONGEST_SHOWN = 60
-# pydantic's messages for these errors name types of Python: kind of error → what was expected, in plain words.
+# Kind of error → what was expected, where pydantic's own message is not plain.
 _STRUCTURES = {
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping"),
     **dict.fromkeys(("list_type", "tuple_type"), "a list"),
 }
-_PLAIN = {**_STRUCTURES, "string_type": "text", "path_type": "the name of a file"}
+_PLAIN = {
+    **_STRUCTURES,
+    "string_type": "text",
+    "path_type": "the name of a file",
+    "int_parsing_size": "a shorter integer",
+}
 
 
 class Section(BaseModel):
-    """A part of a configuration. A key without a value counts as missing, unless it may be null.
+    """A part of a configuration. A key without a value counts as missing, unless its value may be null.
 
     Validators of its values raise ValueError. If the message begins with "expected", the fault also shows the value.
     """
@@ -45,13 +47,12 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     def conflicts(self) -> Iterable[Conflict]:
-        """Return the conflicts between keys, each of which is valid."""
+        """Return the conflicts between keys; called only if the value of each key is valid."""
         return ()
 
     @model_validator(mode="wrap")
     @classmethod
     def _report_every_fault(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Validate the data without keys that have no value; raise all faults, or else all conflicts, in our words."""
         if not isinstance(data, Mapping):
             return handler(data)
         given = {key: value for key, value in data.items() if value is not None or cls._may_be_null(key)}
@@ -67,13 +68,13 @@ class Section(BaseModel):
 
     @classmethod
     def _may_be_null(cls, key: str) -> bool:
-        """Return whether null is a value of a key; also if the key is unknown, so that it is reported as unknown."""
         field = cls.model_fields.get(key)
+        # An unknown key stays in the data, so that it is reported as unknown.
         return field is None or NoneType in get_args(field.annotation)
 
 
 def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
-    """Yield the path, field and value of each key of a section and of the sections below it, without extra keys."""
+    """Yield the path, field and value of each key in a section and below it, except for sections and extra keys."""
     for key, field in type(section).model_fields.items():
         value, place = getattr(section, key), (*path, key)
         if isinstance(value, Section):
@@ -86,12 +87,12 @@ def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Fiel
 
 
 def broken(*rules: tuple[object, str, str]) -> Iterator[Conflict]:
-    """Yield a conflict for each rule that is broken; a rule is whether it is broken, the key, and the message."""
+    """Yield a conflict for each rule that is broken. A rule is: whether it is broken, a key, and a message."""
     return (((key,), message) for is_broken, key, message in rules if is_broken)
 
 
 def duplicates(values: Iterable[tuple[KeyPath, object]]) -> Iterator[Conflict]:
-    """Yield a conflict for each value that an earlier path has too; `values` are pairs of a path and its value."""
+    """Yield a conflict for each path with the value of an earlier path; `values` are pairs of a path and its value."""
     seen: dict[object, KeyPath] = {}
     for path, value in values:
         if value in seen:
@@ -105,9 +106,9 @@ def validated(
     further: Iterable[ConfigurationFault] = (),
     removed: Mapping[str, str] = {},
 ) -> T:
-    """Return what `make` makes of a file's data; raises ConfigurationError with every fault of the data and `further`.
+    """Return the result of `make`; raises ConfigurationError for its ValidationError and for `further` faults.
 
-    `removed` is the path of each key that was removed, without list indices → what to use in place of the key.
+    `removed` is the path of each removed key, without list indices → what to use in place of the key.
     """
     faults = list(further)
     try:
@@ -130,7 +131,6 @@ def _worded(path: KeyPath, message: str) -> InitErrorDetails:
 
 
 def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
-    """Return the message of an error in a section with these fields, or in a section below it."""
     kind, context, key = details["type"], details.get("ctx", {}), str(details["loc"][0])
     if kind == _WORDED:
         return details["msg"]
@@ -151,7 +151,6 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
 
 
 def _shown(details: ErrorDetails) -> str:
-    """Return a value as a message shows it: a scalar, shortened; for anything larger, only its kind."""
     value: object = details["input"]
     match value:
         case None:

@@ -1,4 +1,4 @@
-"""Validates single values of the settings: durations, addresses, URLs, patterns, paths and names."""
+"""Validates single values of a configuration; each `parse_…` function raises ValueError if its argument is wrong."""
 
 import re
 from collections.abc import Callable, Collection
@@ -49,7 +49,7 @@ class ListenAddress:
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds of `10s`, `5m`, `1h30m`, `1d` or `500ms`; raises ValueError for anything else."""
+    """Return the seconds of a duration such as `10s`, `1h30m` or `500ms`."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError("expected a duration with its unit, such as 30s, 5m or 1h30m")
@@ -57,7 +57,7 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """Return seconds in the notation of the configuration: `1h30m`."""
+    """Return seconds, rounded to milliseconds, in the notation of the configuration: `1h30m`."""
     milliseconds = round(seconds * 1000)
     text = ""
     for unit in ("d", "h", "m", "s", "ms"):
@@ -66,9 +66,7 @@ def format_duration(seconds: float) -> str:
     return text or "0s"
 
 
-def _duration(least: float, most: float = _YEAR) -> Callable[[object], float]:
-    """Return a validator that converts a text such as `5m` to seconds, within bounds in seconds."""
-
+def _seconds_validator(least: float, most: float = _YEAR) -> Callable[[object], float]:
     def validate(value: object) -> float:
         seconds = value if isinstance(value, int | float) else parse_duration(str(value))
         if not least <= seconds <= most:
@@ -88,15 +86,16 @@ def parse_listen(value: object) -> ListenAddress:
 
 
 def parse_url(value: str, schemes: Collection[str], example: str) -> str:
-    """Validate the address of a server, and return it without a slash at its end.
+    """Validate the address of a server, and return it without slashes at its end.
 
-    Errors show no part of it, which may be a secret.
+    No error shows the address, because a part of it may be a secret.
     """
     found = _URL.fullmatch(value.strip())
     # A URL without a port has that of its scheme, which is as valid as 1.
     if found is None or found["scheme"].lower() not in schemes or not 1 <= int(found["port"] or 1) <= _HIGHEST_PORT:
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
-        raise ValueError(f"is not a URL with {beginnings} and without a user, a query or a fragment, such as {example}")
+        without = "without a user, a query, a fragment or a percent sign"
+        raise ValueError(f"is not a URL with {beginnings} and {without}, such as {example}")
     return found.string.rstrip("/")
 
 
@@ -108,7 +107,7 @@ def parse_text(value: str) -> str:
     """Validate text of one line and return it without white space around it."""
     text = value.strip()
     if not text or _CONTROL.search(text):
-        raise ValueError("expected one line of text without control characters")
+        raise ValueError("expected one line of UTF-8 text without control characters")
     return text
 
 
@@ -137,7 +136,7 @@ def parse_path(value: object) -> Path:
 
 
 def parse_route_prefix(value: str) -> str:
-    """Validate a path that starts with a slash, and return it without one at its end, except for `/` itself."""
+    """Validate a path that starts with a slash, and return it without slashes at its end, except for `/` itself."""
     # Clients and proxies shorten `//`, `/.` and `/..` in a path.
     if not _ROUTE_PREFIX.fullmatch(value) or "//" in value or "/." in value:
         raise ValueError("expected a path such as / or /edge")
@@ -147,11 +146,11 @@ def parse_route_prefix(value: str) -> str:
 # The text behind the type of a value is its placeholder in the help of flags.
 Text = Annotated[str, AfterValidator(parse_text)]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-Interval = Annotated[float, BeforeValidator(_duration(1.0)), "DURATION"]
-LeaseLength = Annotated[float, BeforeValidator(_duration(5.0, 86_400.0)), "DURATION"]
+Interval = Annotated[float, BeforeValidator(_seconds_validator(1.0)), "DURATION"]
+LeaseLength = Annotated[float, BeforeValidator(_seconds_validator(5.0, 86_400.0)), "DURATION"]
 OptionalInterval = Annotated[Interval | None, "DURATION"]
-Timeout = Annotated[float, BeforeValidator(_duration(0.1, 600.0)), "DURATION"]
-Retention = Annotated[float, BeforeValidator(_duration(1.0, 100 * _YEAR)), "DURATION"]
+Timeout = Annotated[float, BeforeValidator(_seconds_validator(0.1, 600.0)), "DURATION"]
+Retention = Annotated[float, BeforeValidator(_seconds_validator(1.0, 100 * _YEAR)), "DURATION"]
 BaseUrl = Annotated[str, _http_url("https://api.example.net"), "URL"]
 OptionalUrl = Annotated[Annotated[str, _http_url("https://grafana.example.net")] | None, "URL"]
 PatternField = Annotated[Pattern, PlainValidator(parse_pattern)]

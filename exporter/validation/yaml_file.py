@@ -1,8 +1,8 @@
 """Reads a YAML file as plain data, whose values can be located in it.
 
-Every scalar remains the written text, or None; the model that validates the data converts it. So `1.10` may be a
-version, `0123` a key and `on` a name without quotes, and flags, variables and the file are read in the same way. The
-values of `*_file` keys are names of files relative to the file that contains them.
+Every scalar is text or None; the model that validates the data converts the text. So `1.10` may be a version, `0123` a
+key and `on` a name without quotes, and flags, variables and the file are read in the same way. The value of a `*_file`
+key is read as the name of a file relative to the folder of the YAML file.
 """
 
 import re
@@ -32,19 +32,18 @@ _OF_NAMES = frozenset({"info", "labels", "monthly_budget_dollars", "basic_auth_u
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
 # JSON may write a character as a pair of surrogates, such as \ud83d\ude00; YAML has no such pairs.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Where these faults are found is far from where they begin.
+# The parser finds these faults long after their beginning.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedFile:
-    """The content of a YAML file, and where each value of the settings comes from.
+    """The content of a YAML file, and the places of values.
 
     Attributes:
-        source: The name of the file as the user gave it.
-        data: Its content.
-        places: Where each value was set; flags and variables that stand above the file are added to its lines.
-        settable: Path of a value → the variable that can set it, which is its place if nothing sets it.
+        source: the name of the file; empty without one.
+        places: path of a value → the line of the file, or the flag or variable that sets it instead.
+        settable: path of a value → the variable that can set it.
     """
 
     source: str = ""
@@ -53,9 +52,9 @@ class MarkedFile:
     settable: Mapping[KeyPath, Place] = field(default_factory=dict)
 
     def locate(self, path: KeyPath) -> Place:
-        """Return the place of the value at the path, or of the nearest mapping or list around it.
+        """Return the place of the value at the path, or else of the nearest mapping or list around it.
 
-        If there is none, return the variable that could set the value, or the file.
+        If none of them has a place, return the variable that can set the value or, without one, the file.
         """
         for end in range(len(path), 0, -1):
             if path[:end] in self.places:
@@ -63,12 +62,12 @@ class MarkedFile:
         return self.settable.get(path, Place(self.source))
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
-        """Return a fault of the value at the path, with the place of the value."""
+        """Return a fault of the value at the path."""
         return ConfigurationFault(message, format_keys(path), self.locate(path))
 
 
 def read_marked(path: Path) -> MarkedFile:
-    """Read a YAML file that contains one mapping, or nothing; raises ConfigurationError if it is no such file."""
+    """Read a YAML file that contains one mapping, or nothing; raises ConfigurationError for another file."""
     try:
         return parse_marked(read_text(path), str(path))
     except UnreadableError as error:
@@ -76,7 +75,10 @@ def read_marked(path: Path) -> MarkedFile:
 
 
 def parse_marked(text: str, source: str) -> MarkedFile:
-    """Parse YAML text that contains one mapping, or nothing; raises ConfigurationError if it is no such text."""
+    """Parse YAML text that contains one mapping, or nothing; raises ConfigurationError for another text.
+
+    `source` is the name of the text's file.
+    """
     line: int | None = None
     try:
         loader = _Loader(text)
@@ -97,17 +99,17 @@ def parse_marked(text: str, source: str) -> MarkedFile:
         message = "is not valid YAML: " + _QUOTED.sub(r"\1", " ".join(filter(None, (error.context, problem))))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        message = "contains a control character, which YAML does not allow"
+        message = "contains a character that YAML does not allow"
     except RecursionError:
         message = "is nested too deeply"
     except (ValueError, OverflowError):
         line = loader.line + 1
-        message = "contains a number after \\U that is no character of Unicode"
+        message = "contains a number that is too large, such as \\U00110000 for a character"
     raise ConfigurationError([ConfigurationFault(message, place=Place(source, line))])
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes whose scalars are the written text, or null, and whose mappings include what they merge."""
+    """Composes nodes whose scalars are text or null, and whose mappings include what they merge."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's name and form
         first: [(tag, pattern) for tag, pattern in resolvers if tag in (_NULL, _MERGE)]
@@ -115,16 +117,14 @@ class _Loader(yaml.SafeLoader):
     }
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - PyYAML's
-        """Compose a node; raises MarkedYAMLError for an explicit type, and for text with half of a surrogate pair."""
         node = super().compose_node(parent, index)
         if node is not None and node.tag not in _TAGS:
-            raise _wrong("found an explicit type, expected text", node)
+            raise _wrong("found an explicit type; expected a value without one", node)
         if isinstance(node, yaml.ScalarNode) and (found := _SURROGATE.search(node.value)):
             raise _wrong(f"found \\u{ord(found[0]):04x}, half of a surrogate pair; write the character itself", node)
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:  # noqa: ANN401 - PyYAML's
-        """Compose a mapping, merging others into it; raises MarkedYAMLError for a key that is no text or repeated."""
         node = super().compose_mapping_node(anchor)
         lines: dict[str, int] = {}
         for key, _ in node.value:
@@ -149,7 +149,6 @@ def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def _plain_value(node: yaml.Node, folder: Path, key: str = "") -> Any:  # noqa: ANN401 - a dict, a list, text or None
-    """Return the value of a node; the value of a key that ends with `_file` is a path relative to `folder`."""
     if isinstance(node, yaml.MappingNode):
         has_names = key in _OF_NAMES
         return {name.value: _plain_value(value, folder, "" if has_names else name.value) for name, value in node.value}
@@ -164,7 +163,6 @@ def _plain_value(node: yaml.Node, folder: Path, key: str = "") -> Any:  # noqa: 
 
 
 def _places(node: yaml.Node, source: str, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Place]]:
-    """Yield the path of each value in a node, and its place: that of its key or, in a list, its own."""
     inner: list[tuple[str | int, yaml.Node, yaml.Node]] = []
     if isinstance(node, yaml.MappingNode):
         inner = [(key.value, key, value) for key, value in node.value]

@@ -95,7 +95,7 @@ def test_no_label_of_a_target_hides_one_of_a_family_or_an_alert() -> None:
         *SCRAPE_LABELS,
     }
     for name in ours:
-        with pytest.raises(ValueError, match="is a label of the exporter"):
+        with pytest.raises(ValueError, match="is used by Prometheus, the exporter"):
             parse_own_label(name)
 
 

@@ -50,8 +50,8 @@ def test_the_address_of_the_state_is_read_from_its_file_again_at_each_use(tmp_pa
     ("content", "problem"),
     [
         (b"", "is empty"),
-        (b"caf\xc3\xa9", "contains a line break or another character that an HTTP header cannot carry"),
-        (b'"hunter2"\n', "has quotes around the secret, which would be sent with it"),
+        (b"caf\xc3\xa9", "contains a line break or another character that is not printable ASCII"),
+        (b'"hunter2"\n', "has quotes around the secret, which would be taken for a part of it"),
         (b"\xff\xfe", "is not UTF-8 text on line 1"),
         (None, "is a directory, expected a file"),
     ],

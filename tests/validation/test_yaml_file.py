@@ -52,7 +52,7 @@ def test_any_text_is_data_or_one_fault(text: str) -> None:
     assert len(refusal(text)) <= 1
 
 
-NO_CHARACTER = "contains a number after \\U that is no character of Unicode"
+TOO_LARGE = "contains a number that is too large, such as \\U00110000 for a character"
 
 
 HALF = "is not valid YAML: found \\ud800, half of a surrogate pair; write the character itself"
@@ -62,7 +62,7 @@ HALF = "is not valid YAML: found \\ud800, half of a surrogate pair; write the ch
     ("text", "message"),
     [
         ('a: 1\n"b\\ud800": 2', HALF),
-        *((f'a: 1\nb: ["\\U{number}"]', NO_CHARACTER) for number in ("00110000", "FFFFFFFF")),
+        *((f'a: 1\nb: ["\\U{number}"]', TOO_LARGE) for number in ("00110000", "FFFFFFFF")),
     ],
     ids=lambda given: str(given)[:20],
 )
