@@ -1,8 +1,8 @@
 """Durable counters, computed from the platform's values for each day or month.
 
-A poll is counted in three steps. `ledger.py` counts it by the rules of `counting.py`, `days.py` and `months.py`, which
-do no I/O, and packs the result into the target's row (`rows.py`). It waits 0.2 s for further polls, and writes all
-rows to a storage in one commit. After the commit, the ledger returns the target's counters, which are published.
+A poll is counted in three steps. `ledger.py` counts it by the rules of `counting.py`, `days.py` and `months.py`, and
+packs the result into the target's row (`rows.py`). It waits 0.2 s for further polls, and writes the rows of all of them
+to a storage. After the commit, the ledger returns the target's counters, which are published.
 
 `storage.py` is the interface of a storage. `state_file.py` keeps the rows in SQLite, on a thread. `postgres_storage.py`
 keeps them in PostgreSQL, through one session (`postgres_session.py`), which holds the lock of this process's shard
@@ -15,6 +15,5 @@ keeps them in PostgreSQL, through one session (`postgres_session.py`), which hol
         |                    claims again later |
         +------- shard n is locked again; if another process has it, or has counted since, this one becomes a spare
 
-In: the counts of a poll. Out: counter families that survive restarts and never fall, except that a counter may start
-again at 0.
+In: the counts of a poll. Out: the families of counters, and of gauges that show when something changed.
 """

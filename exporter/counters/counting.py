@@ -1,7 +1,4 @@
-"""Counts the families of a target: returns the state of its series after a poll, from their state before it.
-
-This module, `days.py` and `months.py` only calculate; the ledger keeps the state.
-"""
+"""Counts the families of a target: returns the state of its series after a poll, from their state before it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -26,10 +23,10 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
 
     Attributes:
         digest: identifies what is counted, as `digest_of` does; empty for a gauge that shows when something changed.
-        full_from: the ordinal of the day from which a new label value is counted in full: that of the family's first
-            sight, or the day after the newest one that a dropped series had counted.
-        series: label values → the state of their series.
-        absent_since: label values of series that the last answer did not contain → since when, in unix seconds.
+        full_from: the ordinal of the day from which a new label value is counted in full: the day on which the family
+            began, or the `next_day` of a series that was dropped since, if that is later.
+        absent_since: label values of series for which the last answer had nothing to count → since when, in unix
+            seconds.
         is_bounded: whether there were once more label values than the family may have series. A series that begins
             later begins at 0, because it may be one that was left out.
         shapes: the values of `DayBuckets.is_whole` in the last answer that had days; empty before the first one.
@@ -43,15 +40,15 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
     shapes: frozenset[bool] = frozenset()
 
     def is_continued_by(self, digest: bytes, shapes: frozenset[bool]) -> bool:
-        """Return whether an answer continues the family: it counts the same, in days (if any) of the same shape."""
+        """Return whether an answer counts the same thing as the family and, if both have days, in the same shapes."""
         have_one_shape = not shapes or not self.shapes or shapes == self.shapes
         return digest == self.digest and have_one_shape
 
     def after_answer(self, shown: Collection[LabelValues], wall: float, retention: float) -> "CountedFamily":
-        """Return the family with its absent series recorded, without those that were absent for the retention.
+        """Return the family after an answer, without the series that were absent for the retention.
 
         Args:
-            shown: the label values in the answer.
+            shown: the label values in the answer that can be counted.
             wall: this machine's clock, in unix seconds.
             retention: seconds after which an absent series is dropped.
         """
@@ -72,12 +69,12 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
         )
 
 
-# family → what was counted of it
+# By the name of the family.
 Families = dict[str, CountedFamily]
 
 
 def digest_of(address: str, declared: bytes) -> bytes:
-    """Return what identifies a counter: what it counts, as `Count.declared` says, on the platform at an address."""
+    """Return a digest of what a counter counts, as `Count.declared` says, on the platform at an address."""
     return blake2b(normalized_url(address).encode() + b"\0" + declared, digest_size=_DIGEST_BYTES).digest()
 
 
@@ -85,8 +82,8 @@ class Counted(NamedTuple):
     """What was counted of a target, after a poll.
 
     Attributes:
-        families: what was counted.
-        corrections: family → how many of its days or months fell, if any did; the counters do not fall.
+        corrections: family → in how many days or months a value of a series was found to have fallen, if in any; the
+            counters do not fall.
         left_out: family → how many label values of the answer were left out because of the limit, if any were.
         restarted: the families that count something else than before, and began again at 0.
     """
@@ -100,15 +97,10 @@ class Counted(NamedTuple):
 def count_poll(
     families: Families, counts: Sequence[Count], address: str, poll: PollTime, retention: float, *, limit: int
 ) -> Counted:
-    """Count a poll of a target.
+    """Return what was counted of a target after a poll, from what was counted before it.
 
-    Args:
-        families: what was counted of the target before.
-        counts: the sources of each counter family in the answer.
-        address: the base address of the platform that answered.
-        poll: the time of the poll.
-        retention: seconds after which a series that is in no answer is dropped.
-        limit: the most series of a family; further label values are left out.
+    `address` is the base address of the platform. A series that is in no answer for `retention` seconds is dropped. A
+    family has at most `limit` series; further label values are left out.
     """
     counted = Counted(dict(families), {}, {}, [])
     # Family → its sources in the answer that can be counted.
@@ -145,7 +137,7 @@ def count_poll(
 
 
 def _is_readable(source: Source) -> bool:
-    """Return whether a source can be counted; the values of days are checked later, one by one."""
+    # The values of days are checked later, one by one.
     return isinstance(source, DayBuckets) or is_count(source.value)
 
 
@@ -170,7 +162,7 @@ def _size(source: Source) -> float:
 
 
 def _oldest(sources: Sources) -> int:
-    """Return the oldest day over all series of an answer, as one may lack days without a count; 0 without any day."""
+    """Return the oldest day of all series, because a single one may lack days without a count; 0 without any day."""
     days = [min(source.days) for source in sources.values() if isinstance(source, DayBuckets) and source.days]
     return min(days, default=0)
 
@@ -178,7 +170,7 @@ def _oldest(sources: Sources) -> int:
 def _advance(
     family: CountedFamily, sources: Sources, poll: PollTime, full_from: int | None, oldest: int
 ) -> tuple[CountedFamily, int]:
-    """Return a family after sources, and the number of corrections; `begin_days` describes `full_from`, `oldest`."""
+    """Count sources, and return the number of corrections, too; `full_from` and `oldest` are as for `begin_days`."""
     series, corrections = dict(family.series), 0
     for labels, source in sources.items():
         corrected = 0
@@ -201,7 +193,7 @@ def _advance(
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:
-    """Return the counters to serve: of the label values in the last answer, those that have a series in `families`."""
+    """Return the families to serve: of the label values in the last answer, those that have a series in `families`."""
     counters = []
     for count in counts:
         family = families.get(count.info.name)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from exporter.metric import DayBuckets, LastChange, is_count
 
-# Days that are at least this much older than the newest one are closed: the platform's windows have 28 and 31 days.
+# Days that are at least this old are closed: the platform's windows have 28 and 31 days.
 HORIZON_DAYS = 45
 # The days from the oldest to the newest one of the shortest window, which has 28 days. Only the oldest day of a window
 # can be incomplete.
@@ -25,7 +25,7 @@ class PollTime:
     """When a poll was made.
 
     Attributes:
-        now: the platform's time.
+        now: the platform's time; that of this machine if the answer has none.
         wall: this machine's clock, in unix seconds.
     """
 
@@ -34,7 +34,7 @@ class PollTime:
 
     @property
     def today(self) -> int:
-        """The ordinal of the platform's UTC day."""
+        """The ordinal of the UTC day of `now`."""
         return self.now.astimezone(UTC).toordinal()
 
 
@@ -42,17 +42,17 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     """A counter over the days of a sliding window.
 
     Days are numbered from `first_day`, which is 0: small numbers take one byte in the row. A day's baseline is the
-    part of its value that is not counted: 0 for day 0 and later ones, the whole value for days before it. Only
-    other baselines are stored. A day is closed when it is so old that no window shows it any more: its values are
-    removed, and what was counted of it stays in `closed`.
+    part of its value that is not counted. If it is not stored, it is 0 for day 0 and later ones, and the whole value
+    for days before day 0. Days of the age `HORIZON_DAYS` are closed: their values are removed, and what was counted of
+    them stays in `closed`.
 
     Attributes:
-        first_day: the ordinal of day 0, a UTC day, as `begin_days` chooses it.
+        first_day: the ordinal of day 0, a UTC day.
         closed: the sum that was counted for closed days.
-        newest_closed: the newest closed day. Days up to this one are not counted again if a chart shows them again.
+        newest_closed: the newest closed day. Days up to this one are not counted any more.
         highs: day → its highest value.
-        baselines: day → its baseline, for the days of the first poll from day 0 on, if the counter began at 0, and for
-            older days whose value rose later.
+        baselines: day → its baseline, for days before day 0 whose value rose later and, if the counter began at 0, for
+            the days from day 0 on in the first answer.
         lasts: day → its last value, if that is below its highest.
     """
 
@@ -65,12 +65,12 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
 
     @property
     def next_day(self) -> int:
-        """The ordinal of the day after the newest one that it has counted; long past if it has counted none."""
+        """The ordinal of the day after the newest one that had a value; long past if none had one."""
         return self.first_day + max((self.newest_closed, *self.highs)) + 1
 
     @property
     def value(self) -> float:
-        """The counter: the sum over all days. It is computed again each time, so that rounding errors do not add up."""
+        """The counter. It is computed from all days each time, so that rounding errors do not add up."""
         # Of a day before day 0 that has no stored baseline, nothing is counted.
         counted = [
             high - self.baselines.get(day, 0) for day, high in self.highs.items() if day >= 0 or day in self.baselines
@@ -78,7 +78,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         return math.fsum((self.closed, *counted))
 
     def baseline(self, ordinal: int) -> float | None:
-        """Return the baseline of a day; None for a day before day 0 of which no value is stored."""
+        """Return the baseline of a day; None for a day before day 0 of which nothing is stored."""
         day = ordinal - self.first_day
         unstored = 0 if day >= 0 else self.highs.get(day)
         return self.baselines.get(day, unstored)
@@ -88,7 +88,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
 
         Args:
             source: the days of this series in the answer.
-            today: the ordinal of the platform's UTC day.
+            today: `PollTime.today`.
             oldest: the ordinal of the oldest day of the answer, in any series of the family.
 
         Returns:
@@ -116,12 +116,11 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         return _closed_up_to(series, limit), corrections
 
     def _changed_days(self, source: DayBuckets, today: int, oldest: int) -> Days:
-        """Return the days that may be counted and whose value is not their last one."""
         # Without a time from the platform, a chart may contain a day that this machine's clock has not reached.
         newest = max(today, *source.days)
         # A window may begin in the middle of its oldest day, whose value is then incomplete. If the platform leaves out
         # days without a count, an answer may begin with a later day: one that is too young to be the oldest of a window
-        # is complete. An oldest day before day 0 is always left out, because its value is not counted.
+        # is complete. An oldest day before day 0 is always left out; of its value, only a later rise would be counted.
         is_oldest_left_out = oldest < self.first_day or newest - oldest >= SHORTEST_WINDOW_SPAN
         last_values, changed = self.highs | self.lasts, Days()
         for ordinal, value in source.days.items():
@@ -134,7 +133,6 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
 
 
 def _closed_up_to(series: DaySeries, limit: int) -> DaySeries:
-    """Return the series with the days up to a limit closed."""
     closing = [day for day in series.highs if day <= limit]
     if not closing:
         return series
@@ -142,7 +140,7 @@ def _closed_up_to(series: DaySeries, limit: int) -> DaySeries:
         series,
         newest_closed=max(series.newest_closed, *closing),
         highs={day: high for day, high in series.highs.items() if day > limit},
-        # The baselines stay: `backfill` uses them to find where the uncounted history ends.
+        # The baselines stay: `backfill` writes these parts of the days, which were not counted.
         lasts={day: last for day, last in series.lasts.items() if day > limit},
     )
     # Add what the closed days had counted, and again what rounding has lost: any fall of a counter looks like a reset.
@@ -168,7 +166,7 @@ class ChangeSeries(msgspec.Struct, array_like=True, frozen=True, tag="c"):
 
     Attributes:
         mark: the checksum of the last answer.
-        value: this machine's unix seconds at the poll that first had this mark.
+        value: since when answers have this mark, in unix seconds of this machine's clock.
     """
 
     mark: float

@@ -18,9 +18,9 @@ from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
-# How long a poll waits for a commit. If the commit takes longer, the poll gets the counters that were committed last.
+# How long a poll waits for its commit.
 MOST_WAIT_SECONDS = 5.0
-# How long `close` waits for the last commit. A write that takes longer ends with the process.
+# How long `close` waits for the last commit.
 CLOSE_SECONDS = 3.0
 
 
@@ -28,10 +28,9 @@ class PollRecord(NamedTuple):
     """A successful poll that the ledger counts.
 
     Attributes:
-        key: the target and its collector.
-        success: when the poll ended, in unix seconds of this machine's clock.
-        counts: the sources of each counter family in the answer.
-        now: the platform's time.
+        name: the name of the target.
+        success: the time of the poll, in unix seconds of this machine's clock.
+        now: the platform's time; that of this machine if the answer has none.
         address: the base address of the platform that answered.
         max_label_values: the most series of a family; further label values are left out.
     """
@@ -49,9 +48,9 @@ class Counters(NamedTuple):
     """The counters of a target.
 
     Attributes:
-        families: its counters as they were last committed.
+        families: the counters as this process last committed them.
         left_out: family → how many label values of the answer have no series, because of `max_label_values`.
-        corrections: family → how many of its days or months fell in the answer; the counters do not fall.
+        corrections: as `Counted.corrections`.
     """
 
     families: tuple[Family, ...] = ()
@@ -62,19 +61,18 @@ class Counters(NamedTuple):
 class Ledger:
     """Counts polls, writes them in group commits, and returns the committed counters.
 
-    Once the rows are read, those in memory are authoritative: a storage that is opened again must not have others.
-    Only committed values are served: a counter's new value is returned after its commit. If a commit fails, the last
-    committed values are served until a later commit succeeds; it also writes the polls of the failed one.
+    A counter's new value is returned only after its commit. If a commit fails, the next one also writes its polls.
 
     Args:
-        storage: keeps the rows.
+        storage: keeps the rows; is opened and closed by the ledger.
         linger: how long a group commit waits for further polls, in seconds.
-        retry: how long to wait after a failed write, in seconds.
+        retry: how long to wait after a failed attempt to read or write, in seconds.
         retention: seconds for which label values that no answer contains are kept.
 
     Attributes:
-        fault: why the last attempt to read or write failed; empty if it succeeded.
-        is_taken: whether another exporter has taken the shard, or has counted its rows: nothing more is written.
+        fault: why the last attempt to read or write failed, or that it takes too long; empty if it succeeded.
+        is_taken: whether another exporter has taken the shard or written its rows, or the database was restored from a
+            backup. Nothing more is written then.
     """
 
     def __init__(
@@ -115,13 +113,13 @@ class Ledger:
         self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Read the stored rows, and begin to commit. If they cannot be read now, they are read later.
+        """Read the stored rows, and begin to commit. If the rows cannot be read now, `fault` says why.
 
         Raises:
             StateLockedError: another process has the state file.
         """
         try:
-            await self._prepare()
+            await self._ensure_open()
         except StateLockedError:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary of an attempt
@@ -133,15 +131,15 @@ class Ledger:
         return self._task is not None and not self._task.done()
 
     def why_no_counters(self) -> str:
-        """Return why no counter can be served yet; empty if this process has committed rows, or there is no fault."""
+        """Return the fault as long as this process has committed nothing; otherwise an empty text."""
         return "" if self._counted else self.fault
 
     def may_serve(self) -> bool:
-        """Return whether counters of targets may be served: it is certain that no other exporter counts them."""
+        """Return whether the counters may be served: it is certain that no other exporter counts these targets."""
         return not self.is_taken and self._storage.is_certain()
 
     async def close(self) -> None:
-        """Commit what is not saved, and stop."""
+        """Commit what is not saved, and close the storage; give up after `CLOSE_SECONDS`."""
         self._is_ending = True
         self._commit_asked.set()
         if self._task is not None:
@@ -149,9 +147,9 @@ class Ledger:
             self._task.cancel()
 
     def remembered(self) -> Mapping[PollKey, StateRow]:
-        """Return the rows of targets and of lists as they were last committed, by this process or an earlier one.
+        """Return the rows of targets and of lists as they were last read or committed.
 
-        Each commit changes the mapping, so iterate over a copy if commits may run meanwhile.
+        Commits change the mapping, so iterate over a copy if commits may run meanwhile.
         """
         return self._rows
 
@@ -160,10 +158,10 @@ class Ledger:
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     async def record(self, entry: PollRecord) -> Counters:
-        """Count a poll, and wait for the attempt to commit it; return the target's counters as last committed.
+        """Count a poll, wait for its commit, and return the target's counters as this process last committed them.
 
-        They do not contain this poll if the attempt failed, or took longer than `MOST_WAIT_SECONDS`. If the stored rows
-        have not been read, wait as long for them first; without them, nothing is counted, and there are no counters.
+        A poll that is not committed within `MOST_WAIT_SECONDS` is not in them yet. If the stored rows have not been
+        read, wait as long for them first; without them, nothing is counted, and there are no counters.
         """
         if not self._has_read_rows:
             await self._next_attempt()
@@ -176,19 +174,18 @@ class Ledger:
         return Counters(served(families, entry.counts), counted.left_out, counted.corrections)
 
     def store_list(self, account: str, kind: str, packed: bytes) -> None:
-        """Store the packed list of an account's resources of a kind, without waiting for the commit."""
+        """Store the packed list of an account's resources of a kind with the next commit."""
         key, row = list_row(account, kind, packed)
         self._unsaved[key] = row
         self._commit_asked.set()
 
     def delete(self, keys: Iterable[PollKey]) -> None:
-        """Delete these rows with the next commit, unless it writes a poll of their target."""
+        """Delete these rows with the next commit, except those that it writes."""
         for key in keys:
             self._unsaved.setdefault(key, None)
         self._commit_asked.set()
 
     def _count(self, entry: PollRecord) -> tuple[Counted, StateRow]:
-        """Count a poll; return what was counted of its target, and the new row, which the next commit writes."""
         # The committed row is continued if there is no unsaved one, or only a deletion (None).
         before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
         poll, limit = PollTime(entry.now, wall=entry.success), entry.max_label_values
@@ -208,11 +205,11 @@ class Ledger:
             return {}
 
     def _log_restart(self, key: PollKey, family: str, digest: bytes) -> None:
-        """Log that the definition of a counter has changed; once for all targets of an account."""
+        # Once for all targets of an account.
         restart = (key.collector, key.target.account, family, digest)
         if restart not in self._logged_restarts:
             self._logged_restarts.add(restart)
-            event = "counter starts again at 0, its definition has changed"
+            event = "counter starts again at 0, it counts something else than before"
             self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
 
     def _committed(self, key: PollKey) -> Families:
@@ -227,7 +224,7 @@ class Ledger:
                 await self._attempt_ended.wait()
 
     async def _run(self) -> None:
-        """Commit the unsaved rows whenever that is asked for, until `close` is called; then close the storage."""
+        """Attempt to commit whenever that is due, until `close` is called; then close the storage."""
         is_last = False
         while not is_last:
             await self._wait_for_work()
@@ -235,7 +232,7 @@ class Ledger:
             self._commit_asked.clear()
             # What is counted from here on waits for the attempt after this one.
             attempt_ended, self._attempt_ended = self._attempt_ended, asyncio.Event()
-            # After a failure, polls go on without a new attempt for each of them.
+            # After a failure, there is not a new attempt for each poll.
             is_due = is_last or not self.fault or self._clocks.monotonic() >= self._next_try
             if is_due and not self.is_taken:
                 await self._attempt()
@@ -243,13 +240,12 @@ class Ledger:
         await self._storage.close()
 
     async def _attempt(self) -> None:
-        """Open the storage if it is not open, and commit; record a failure, or that the storage does not answer."""
-        # A timer finds that the storage does not answer. That a poll has waited too long does not show it: the poll may
+        # A timer finds that the attempt takes too long. That a poll has waited too long does not show it: the poll may
         # have waited for the end of the former attempt first.
-        silence = StorageError(f"{self._storage.location} has not answered for {MOST_WAIT_SECONDS:g} s")
-        timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, silence)
+        slow = StorageError(f"{self._storage.location} was not read or written within {MOST_WAIT_SECONDS:g} s")
+        timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, slow)
         try:
-            await self._prepare()
+            await self._ensure_open()
             await self._commit()
         except Exception as error:  # noqa: BLE001 - the boundary of an attempt
             self._failed(error)
@@ -267,12 +263,8 @@ class Ledger:
         # Wait for further polls, so that one commit writes all polls that end at about the same time.
         await self._clocks.sleep(self._linger)
 
-    async def _prepare(self) -> None:
-        """Open the storage if it is not open, and take in its rows.
-
-        Raises:
-            StorageError: the storage cannot be used now; ShardTakenError also for rows that this process did not write.
-        """
+    async def _ensure_open(self) -> None:
+        """Open the storage if it is not open, and take in its rows."""
         if not await self._storage.is_open():
             found = await self._storage.open()
             if self._has_read_rows:
@@ -284,7 +276,7 @@ class Ledger:
         self._has_read_rows = True
 
     def _check_unchanged(self, found: Mapping[PollKey, StateRow]) -> None:
-        """Raise ShardTakenError if a storage that was opened again has rows that this process did not write."""
+        """Raise ShardTakenError if the storage has rows that this process has neither read nor written."""
         for key, row in found.items():
             # A commit that failed may still have been written. All exporters write the rows of accounts.
             own = [one.data for one in (self._rows.get(key), self._attempted.get(key)) if one is not None]
@@ -292,9 +284,10 @@ class Ledger:
                 raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
-        """Keep the rows of targets; from a row with a platform's time, restore the estimate of that time instead."""
+        """Keep the rows; from a row with a platform's time, restore the estimate of that time instead."""
         for key, row in rows.items():
-            if key.collector == PLATFORM_TIME:
+            # A configured collector may have the same name, but its keys have an id.
+            if key == account_key(PLATFORM_TIME, key.target.account):
                 self.platform_time(key.target.account).restore(row.success)
             else:
                 self._rows[key] = row
@@ -318,7 +311,7 @@ class Ledger:
             else:
                 self._rows[key] = row
                 self._counted.add(key)
-            # Another row here is of a poll that was recorded meanwhile.
+            # Another row here was recorded meanwhile.
             if self._unsaved[key] is row:
                 del self._unsaved[key]
         if self.fault:
@@ -330,7 +323,7 @@ class Ledger:
         is_first = not self.fault
         self.fault = str(error) or repr(error)
         if is_first:
-            event = "state not saved, counters do not change until it is saved"
+            event = "state not saved, counters do not change or are not served until it is"
             self._log.error(event, path=self._storage.location, error=self.fault)
         self._next_try = self._clocks.monotonic() + self._retry
         self.is_taken = isinstance(error, ShardTakenError)

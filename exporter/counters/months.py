@@ -26,12 +26,12 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
 
     Attributes:
         month: the month of the last accepted value, as `month_of` numbers it.
-        platform_time: the platform's unix seconds at the last poll.
-        baseline: the part of the current month's value that is not counted.
-        high: the highest value of the current month.
+        platform_time: `PollTime.now` of the last poll, in unix seconds.
+        baseline: the part of `high` that is not counted.
+        high: the highest accepted value since the last reset.
         last: the last accepted value.
-        closed: the sum counted for earlier months.
-        wall_time: unix seconds of this machine's clock at the last poll.
+        closed: what was counted before the last reset.
+        wall_time: `PollTime.wall` of the last poll.
         has_fallen: whether the last value was below `last`, so that the next poll decides whether that was a reset.
         former: the last accepted value before the last fall that was a reset, until a value of at least this is
             accepted; None without one.
@@ -53,7 +53,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
 
     @property
     def next_day(self) -> int:
-        """The ordinal of the first day of the month after the one that it has counted."""
+        """The ordinal of the first day of the month after `month`."""
         # `month_of` begins a year with 1 and `divmod` with 0, so this is the next month. Later years have no dates.
         year, next_month_from_0 = divmod(self.month, 12)
         return date(min(year, date.max.year), next_month_from_0 + 1, 1).toordinal()
@@ -67,7 +67,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         """Count the month-to-date value of a poll.
 
         Returns:
-            The series after the poll, and 1 if a value was corrected: it fell, and this was not a reset; else 0.
+            The series after the poll, and 1 if it shows that a value fell without a reset; else 0.
         """
         platform_time = poll.now.timestamp()
         # Seconds since the last poll: the fewer of the platform's clock and this machine's, because one may jump.
@@ -102,7 +102,7 @@ def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> t
         guard_seconds = series.guard_seconds if series.is_held else DAY_SECONDS
         return replace(series, has_fallen=False, is_held=True, guard_seconds=guard_seconds), corrections
     former = None if may_be_former else series.former
-    # If the exporter did not poll when the month began, its value may be above the former month's by chance.
+    # If the exporter did not poll when the month began, the month's value may be above the former month's by chance.
     is_new_month = month != series.month and silence > DAY_SECONDS and _seconds_into_month(now) > LATE_RESET_SECONDS
     if is_new_month and value > series.last:
         series = _reset(series, value, month)
@@ -138,6 +138,5 @@ def begin_month(source: MonthToDate, poll: PollTime, full_from: int | None) -> M
 
 
 def _seconds_into_month(moment: datetime) -> float:
-    """Return the seconds since the beginning of the UTC month of a time."""
     utc = moment.astimezone(UTC)
     return (utc - utc.replace(day=1, hour=0, minute=0, second=0, microsecond=0)).total_seconds()

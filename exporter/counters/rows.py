@@ -1,4 +1,4 @@
-"""The rows of the state: the counted families of a target, packed, and the keys under which rows are stored."""
+"""The rows of the state, their keys, and the form in which both are stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from sys import intern
@@ -11,11 +11,11 @@ from exporter.targets.target import PollKey
 
 
 class StateRow(NamedTuple):
-    """A packed row: the state of one target of one collector.
+    """The state of one target of one collector, or something that belongs to an account (see `account_key`).
 
     Attributes:
-        success: unix seconds of its last successful poll.
-        data: its counted families, packed.
+        success: for a target, unix seconds of its last successful poll.
+        data: for a target, its counted families, packed.
     """
 
     name: str
@@ -34,14 +34,14 @@ def key_columns(key: PollKey) -> tuple[str, str, str, str]:
 
 
 def to_columns(rows: Mapping[PollKey, StateRow | None]) -> list[Columns]:
-    """Return the columns of the rows that are written (not None), in the order of their keys."""
+    """Return the columns of the rows that are written (not None), in the order of their key columns."""
     # Two keys may become equal when their texts are made storable: then the later row is written.
     written = {key_columns(key): row for key, row in rows.items() if row is not None}
     return [(*key, storable(row.name), row.success, row.data) for key, row in sorted(written.items())]
 
 
 def from_columns(stored: Iterable[Sequence[Any]]) -> dict[PollKey, StateRow]:
-    """Return the rows whose columns were read."""
+    """Return the rows with these columns."""
     # The first three texts are interned, because thousands of rows share them.
     return {
         PollKey.of(intern(collector), intern(account), intern(kind), target_id): StateRow(name, success, data)
@@ -57,8 +57,8 @@ def storable(text: str) -> str:
 
 
 # Some rows belong to an account and not to a target: the time of its platform (in `success`), and the lists of its
-# resources (in `data`). Their collector name is one that no collector uses. The `success` of a list is far in the
-# future, so that the list is not deleted by age.
+# resources (in `data`). Their id is empty. The `success` of a list is far in the future, so that the list is not
+# deleted by age.
 _NEVER_OLD = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME = "platform_time"

@@ -74,7 +74,7 @@ def test_on_a_full_disk_counters_stand_and_the_rest_comes_later(small_disk: Path
         assert driver.poll(460) == 420
         assert not driver.ledger.fault
     assert [line["event"] for line in logs] == [
-        "state not saved, counters do not change until it is saved",
+        "state not saved, counters do not change or are not served until it is",
         "state saved again",
     ]
     with LedgerDriver(path) as driver:

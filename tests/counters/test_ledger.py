@@ -52,6 +52,14 @@ def test_a_time_of_the_platform_that_was_believed_is_believed_after_a_restart(pa
             driver.poll(40)
 
 
+def test_a_collector_may_have_the_name_of_the_rows_with_platform_times(path: Path) -> None:
+    poll = poll_of("102", today(40))._replace(key=PollKey.of("platform_time", "main", "thing", "1"))
+    with LedgerDriver(path) as driver:
+        driver.record(poll)
+    with LedgerDriver(path) as driver:
+        assert poll.key in driver.ledger.remembered()
+
+
 def test_a_change_has_the_time_of_this_machine_s_clock_from_the_first_poll_on(path: Path) -> None:
     with LedgerDriver(path) as driver:
         for mark in (1.0, 1.0, 2.0):
@@ -132,7 +140,7 @@ def test_a_counter_that_counts_something_else_is_logged_once_for_an_account(path
             for account, zone in (("main", "102"), ("main", "103"), ("other", "102")):
                 poll(scale, account, zone)
         assert [(line["event"], line["account"], line["family"], line["log_level"]) for line in logs] == [
-            ("counter starts again at 0, its definition has changed", account, REGIONS.name, "warning")
+            ("counter starts again at 0, it counts something else than before", account, REGIONS.name, "warning")
             for account in ("main", "other")
         ]
 
