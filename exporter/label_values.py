@@ -1,17 +1,17 @@
-"""The values of labels: valid texts, the names of enum values, and how many values a metric of a target may have."""
+"""The values of labels: valid texts, the names of enum values, and a limit on their number."""
 
 from collections.abc import Iterable, Mapping
 
 from exporter.metric import Family
 
-# Longer label values are cut, because users of the platform choose the names.
+# Longer label values are cut, because users of the platform may choose names of any length.
 LABEL_VALUE_LIMIT = 1024
-# The label value of an enum value that has no name.
+# What `enum_name` returns for a value without a name.
 UNKNOWN = "unknown"
 
 
 def label_value(text: str) -> str:
-    """Convert any text to a valid label value: no NUL, no lone surrogate, at most 1,024 characters.
+    """Convert any text to a valid label value: no NUL, no lone surrogate, at most `LABEL_VALUE_LIMIT` characters.
 
     The exposition formats require UTF-8, and Prometheus's parser treats a NUL as the end of the input.
     """
@@ -26,13 +26,10 @@ def enum_name(value: int | None, names: Mapping[int, str]) -> str | None:
 
 
 def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
-    """Keep at most `limit` series of each family of a target whose metric has labels of its own (`is_limited`).
-
-    These are the first ones in the order of their label values, so the choice does not depend on the order of an
-    answer. Counters are not among the families: the ledger limits them.
+    """Keep at most `limit` series in each family with `is_limited`: the first ones in the order of their label values.
 
     Returns:
-        The families, and for each that had more series: its name → the number of series that are left out.
+        The families, and the name of each shortened family → the number of series that are left out.
     """
     result = list[Family]()
     left_out = dict[str, int]()
@@ -40,6 +37,7 @@ def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Fa
         kept = samples
         if info.is_limited and len(samples) > limit:
             left_out[info.name] = len(samples) - limit
+            # Sorted, so that the choice does not depend on the order of an answer.
             kept = tuple(sorted(samples)[:limit])
         result.append(Family(info, kept))
     return tuple(result), left_out

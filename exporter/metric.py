@@ -1,4 +1,4 @@
-"""The declaration of a metric, and the families, samples and counter sources that are made from it."""
+"""The declaration of a metric, and the families, samples and sources that are made from it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 # The value of a gauge in a payload; None gives no sample.
 Number = float | int | bool | None
-# A count is at most this: a larger number does not fit into 64 bits, and sums of such numbers would overflow.
+# A count is at most this. Sums of much larger floats could be infinite.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
 # The base units of OpenMetrics, and dollars.
@@ -29,11 +29,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DayBuckets:
-    """A counter's source: the counts of the UTC days of a sliding window.
+    """A counter's source: the counts of the UTC days in a chart.
 
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
-        has_chart: False if an otherwise good answer has no chart (null or absent), or none with a readable day.
+        has_chart: False if the answer has no usable chart.
         is_whole: whether a count is the sum over all label values, because the answer does not contain them separately.
     """
 
@@ -43,7 +43,7 @@ class DayBuckets:
 
     @classmethod
     def of(cls, days: Mapping[int, float] | None) -> "DayBuckets":
-        """Return the source for the days of a chart; `days` is None if the answer has no readable one."""
+        """Return the source for the days of a chart; None means that the answer has no usable chart."""
         return cls(days or {}, has_chart=days is not None)
 
 
@@ -60,17 +60,17 @@ _CHECKSUM_MASK = 2**48 - 1
 
 @dataclass(frozen=True, slots=True)
 class LastChange:
-    """The source of a gauge that shows when the answers of a target last changed.
+    """The source of a gauge that shows when numbers in the answers of a target last changed.
 
     Attributes:
-        value: a checksum of the answer, as a whole number.
+        value: a checksum of the numbers, as a whole number.
     """
 
     value: float
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
-        """Return the source for the numbers of an answer; their hash is the same in every process, unlike a text's."""
+        """Return the source for numbers, which may be in nested tuples. No texts: their hashes differ by process."""
         return cls(float(hash(numbers) & _CHECKSUM_MASK))
 
 
@@ -78,19 +78,18 @@ Source = DayBuckets | MonthToDate | LastChange
 
 
 def is_count(value: float) -> bool:
-    """Return whether a number can be a count: it is finite, not negative, and fits into 64 bits."""
+    """Return whether a number can be a count: it is between 0 and `LARGEST_COUNT`."""
     return 0 <= value <= LARGEST_COUNT
 
 
 @dataclass(frozen=True, slots=True)
 class Metric(Generic[T_contra]):
-    """One metric of a collector: its name, and the source of its values in a payload.
+    """One metric of a collector: its name, and how its values are read from a payload.
 
     Attributes:
-        name: the literal name of the exposed family (with `_total` for a counter).
-        help: one sentence that names the source field.
-        value: payload → number, or None for no sample. With `labels`: payload → a mapping of label values to
-            numbers, whose keys are plain strings if there is one label and tuples if there are several.
+        name: the name of the exposed family (with `_total` for a counter).
+        value: payload → number. With `labels`: payload → label values → number; the label values are a tuple, or a
+            plain string for a single label. None gives no sample.
         counted: used instead of `value` by counters, and by gauges that show when something changed: payload → the
             source that the ledger reads, or a mapping of label values to sources, or None.
         labels: the names of the metric's own labels, which come after the target's labels.
@@ -112,7 +111,7 @@ class Metric(Generic[T_contra]):
 
 
 def unit_of(name: str) -> str:
-    """Return the base unit with which the name of a metric ends; empty if there is none."""
+    """Return the base unit at the end of a metric's name (before `_total`, if any); empty if there is none."""
     _, _, last_word = name.removesuffix("_total").rpartition("_")
     return last_word if last_word in BASE_UNITS else ""
 
@@ -123,7 +122,7 @@ class FamilyInfo:
 
     Attributes:
         name: as exposed; that of a counter ends with `_total`.
-        labels: all label names, the target's own first.
+        labels: the names of the labels, in the order of `Sample.values`.
         is_limited: whether a target may have at most `series.max_label_values` series of the family, because the metric
             has labels of its own.
         is_counted: whether the ledger computes the values.
@@ -138,7 +137,7 @@ class FamilyInfo:
     is_counted: bool = False
 
     def __hash__(self) -> int:
-        # Families are keys that each poll looks up; a hash of all fields would take longer.
+        # Each rendering looks the family up in a cache; a hash of all fields would take longer.
         return hash(self.name)
 
 
@@ -157,14 +156,13 @@ class Family(NamedTuple):
 
 
 class Count(NamedTuple):
-    """The sources of a counter family, by label values, for the ledger.
+    """The sources of a counted family, by label values, for the ledger.
 
     Attributes:
         labels: the values of the target's labels. They do not identify the series: a target with a new name continues
             its counters.
         sources: the values of the metric's own labels, and the source for each.
-        declared: identifies what is counted. If it changes, the counter starts again at 0. Empty for a source that
-            never starts again.
+        declared: identifies what is counted. If it changes, the counter starts again at 0. Empty for a `LastChange`.
     """
 
     info: FamilyInfo

@@ -1,4 +1,4 @@
-"""Defines a collector: the calls of a poll, the labels of its targets, and the metrics in the answers."""
+"""The base classes of collectors, and the conversion of answers to families and counts."""
 
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from exporter.platform.operation import Answer, Caller, Operation, Request
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 
-# The number of days on the status page. The platform's charts have one or two more; their oldest day may be incomplete.
+# The most days in a chart of the status page. The platform's charts may have more; their oldest day may be incomplete.
 CHART_DAYS = 30
 
 P = TypeVar("P")
@@ -27,10 +27,8 @@ class Context:
     """What a poll uses.
 
     Attributes:
-        caller: makes the calls, until the poll's deadline.
-        registry: the names of resources, and which of them this process polls.
         now: the time of the poll: the platform's, or this machine's if that is unknown.
-        report_found: receives each list that a discovery reads; its targets are scheduled before the next one is read.
+        report_found: receives the lists that a discovery has read.
     """
 
     caller: Caller
@@ -41,20 +39,20 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Label(Generic[T_contra]):
-    """A label that all of a collector's families carry; its value comes from the target or its payload."""
+    """The name of a label, and the function that returns its value for a target and a payload."""
 
     name: str
     value: Callable[[Target, T_contra], str]
 
 
 class Outcome(NamedTuple):
-    """The result of a poll for one target: all of its families and counts, or the error.
+    """The result of a poll for one target.
 
     Attributes:
-        error: the failure; None after a success. A failure may have families, too, which are then exposed.
-        chart: the counts of the last days for the status page, oldest first; empty without a chart.
-        is_mismatched: whether the total of the window is not the sum of the days in the same answer.
-        note: why a poll that succeeded has no families; empty if there is nothing to explain.
+        error: the failure; None after a success. A failure may have families, too.
+        chart: the counts of days for the status page, oldest first; may be empty.
+        is_mismatched: whether the answer has a total and days, and the total is not the sum of the days.
+        note: why a poll that succeeded has no families; may be empty.
     """
 
     target: Target
@@ -72,8 +70,8 @@ class PollResult(NamedTuple):
     Attributes:
         outcomes: first the outcome of the polled target, then those of other targets in its answer. Empty if the poll
             only looked up names.
-        date: the platform's time in the answer; None if the answer has no date.
-        naming_error: why names of targets could not be looked up, if so; the poll does not fail for that.
+        date: the platform's time at the answer; None if it is not known.
+        naming_error: why names of targets could not be looked up; None without such an error.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -82,7 +80,7 @@ class PollResult(NamedTuple):
 
     @property
     def error(self) -> PlatformError | None:
-        """The error of the polled target itself; None without one."""
+        """The error of the polled target itself, not of other targets in its answer; None without one."""
         return self.outcomes[0].error if self.outcomes else None
 
 
@@ -92,15 +90,15 @@ class Collector:
     Attributes:
         name: the `collector` label, and the `section` of a collector with settings of its own.
         polls: the kind of target that it polls.
-        interval: seconds between two polls of a target, if the configuration sets no other interval.
-        operations: the operations of the platform that a poll may call.
+        interval: the default interval between two polls of a target, in seconds.
+        operations: the operations that its polls call. While one of them is paused, no poll begins.
         families: every family that it can yield, in the order of the exposition.
-        discovers: whether it finds the targets of an account.
-        supplies_names: whether targets without a name wait a while for its first poll, which may find their names.
+        discovers: whether it finds targets of an account.
+        supplies_names: whether its polls may find the names for which new targets wait.
         every_shard: whether the processes of all shards make its polls, because the answers contain targets of all
             shards. Only the shard of the polled target itself publishes that target's series.
-        owns_target: whether a 404 means that the target no longer exists. The target then has no series of any
-            collector, until a poll of this one succeeds.
+        owns_target: whether a 404 means that the target no longer exists, so that the families of all collectors end
+            for it.
     """
 
     __slots__ = ()
@@ -122,11 +120,11 @@ class Collector:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of targets whose families its answers contain, including the kind that it polls."""
+        """The kinds of targets in its outcomes, including the kind that it polls."""
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that a target may have; if its id is unknown, those that all of its kind may have."""
+        """Return the families that a target may have; for an unknown id, those that any target of the kind may have."""
         return self.families
 
     def wants(self, _target: Target) -> bool:
@@ -142,10 +140,7 @@ class Collector:
         raise NotImplementedError
 
     async def try_poll(self, context: Context, target: Target) -> PollResult:
-        """Poll a target once; an error of the platform is part of the result, and is not raised.
-
-        `NotAvailable` is not an error: it becomes the outcome's note.
-        """
+        """Poll a target once. A PlatformError is part of the result: `NotAvailable` as a note, others as an error."""
         try:
             return await self.poll(context, target)
         except NotAvailable as absence:
@@ -179,18 +174,18 @@ ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
 
 
 def attribute(name: str, key: str = "") -> Label[object]:
-    """Return a label whose value is the target's attribute with a key; by default, the key is the label's name."""
+    """Return a label that shows the target's attribute `key`, by default `name`; empty if it lacks the attribute."""
     return Label(name, lambda target, _: target.attributes.get(key or name, ""))
 
 
 def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> tuple[Label[object], ...]:
-    """Return the labels that most targets have: `account`, and those of the following whose name is given.
+    """Return the label `account`, and those of the following labels whose name is given.
 
     Args:
         id_label: the name of the label with the target's id.
         name_label: the name of the label with the target's name.
         within: the name of the label with the id of the resource to which the target belongs, such as
-            `shield_zone_id`; the target has an attribute of the same name.
+            `shield_zone_id`; it is read from the target's attribute of the same name.
     """
     labels: list[Label[object]] = [ACCOUNT]
     if within:
@@ -203,7 +198,7 @@ def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> t
 
 
 def describe_families(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
-    """Return the families of these metrics; the labels of the target come before those of the metric."""
+    """Return the family of each metric; its labels are those of the target, followed by the metric's own."""
     names = tuple(label.name for label in labels)
     return tuple(
         FamilyInfo(
@@ -222,13 +217,9 @@ def describe_families(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any
 def measure(
     labels: LabelValues, infos: Sequence[FamilyInfo], metrics: Sequence[Metric[P]], payload: P
 ) -> tuple[tuple[Family, ...], tuple[Count, ...]]:
-    """Return the families and counts of one target that an answer contains: all of them, or an error.
+    """Return the families and counts of one target, read from a payload.
 
-    Args:
-        labels: the values of the target's labels.
-        infos: the family of each metric, in the same order.
-        metrics: the declarations.
-        payload: the platform's answer.
+    `labels` are the values of the target's labels. `infos` are the families of the metrics, in the same order.
 
     Raises:
         WrongShape: a value cannot be read from this payload.
@@ -249,28 +240,24 @@ def measure(
 
 
 def _by_label_values(values: Mapping[Any, T]) -> dict[LabelValues, T]:
-    """Return the values of a metric by label values.
-
-    Long label values are cut, which can make two of them equal; the first is kept, because a series must be unique.
-    """
     found: dict[LabelValues, T] = {}
     for key, value in values.items():
+        # Long label values are cut, which can make two of them equal; the first is kept, because series must be unique.
         found.setdefault(_label_values(key), value)
     return found
 
 
+# Cached, because the keys of one answer are often those of the next.
 @lru_cache(maxsize=4096)
 def _label_values(key: str | LabelValues) -> LabelValues:
-    """Return the label values of a metric's key, a text if there is one label. Most answers have the same keys."""
     return (label_value(key),) if isinstance(key, str) else tuple(label_value(part) for part in key)
 
 
 def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample, ...]:
-    """Return the samples of a metric; none if the answer has no value, or if the ledger computes the values."""
     if metric.value is None:
         return ()
     value = metric.value(payload)
-    # A number or a mapping; the check for numbers is the faster one.
+    # The check for a number is faster than one for a mapping.
     if value is None or isinstance(value, (int, float)):
         number = finite(value)
         return () if number is None else (Sample(labels, number),)
@@ -279,7 +266,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample
 
 
 def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
-    """Return label values and sources for the ledger; None if the metric or the answer has no sources."""
+    """Return label values and sources for the ledger; an empty tuple begins the family there, None does not."""
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None
@@ -290,7 +277,7 @@ def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source],
 
 
 def finite(number: float | None) -> float | None:
-    """Return a number as a float; None if it is None, infinite, NaN, or too large for a float. -0 becomes 0."""
+    """Return a number as a finite float, 0 for -0; None for None and for numbers that no finite float can hold."""
     if number is None:
         return None
     try:
@@ -311,12 +298,10 @@ class TargetCollector(Collector, Generic[P]):
     """A collector whose polls return the values of one target.
 
     Attributes:
-        fetch: makes the calls of one poll, and returns the payload.
-        labels: the labels of its targets.
-        metrics: the metrics in the payload.
-        name_of: returns the target's name in the payload; not set if no payload has one.
-        chart: returns the days (ordinal → count) that the status page draws; not set if no payload has a chart.
-        total: returns the platform's total of these days; not set if no payload has one.
+        fetch: makes the calls of one poll.
+        name_of: returns the target's name in the payload; None if names are not read from the payload.
+        chart: returns the days (ordinal → count) for the status page; None if the page draws no chart.
+        total: returns the platform's total of these days; None if their sum is not checked.
     """
 
     name: str
@@ -336,7 +321,7 @@ class TargetCollector(Collector, Generic[P]):
         object.__setattr__(self, "families", describe_families(self.labels, self.metrics))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Make the calls; learn the target's name if the answer has one, and return the target's series."""
+        """Make the calls, record the target's name if `name_of` finds one, and return the target's outcome."""
         answer = await self.fetch(context, target)
         payload = answer.value
         if self.name_of is not None:

@@ -78,7 +78,6 @@ _SHARED = (DURATION, ROWS, INTERVAL)
 
 
 def _parse_name(value: str) -> str:
-    """Validate a query's name, which becomes a part of a metric's name."""
     if not _NAME.fullmatch(value):
         raise ValueError("expected letters, digits and '_', preferably in lower case, and no digit at the beginning")
     if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_SHARED)):
@@ -87,7 +86,6 @@ def _parse_name(value: str) -> str:
 
 
 def _parse_label(value: str) -> str:
-    """Validate a label's name, which is also the name of a column."""
     name = parse_label_name(value)
     if name == "database":
         raise ValueError("'database' is taken: every query's metric already has that label")
@@ -101,7 +99,7 @@ def _parse_sql(value: str) -> str:
 
 
 class SqlQuery(Section):
-    """One SQL query; each row of its result becomes a sample of one gauge."""
+    """An SQL query; the rows of its result become samples of one gauge."""
 
     name: Annotated[str, AfterValidator(_parse_name)] = Field(
         description="The query's name; its metric is edge_database_<name>."
@@ -126,7 +124,7 @@ class SqlQuery(Section):
 
     @property
     def info(self) -> FamilyInfo:
-        """The family that the query yields."""
+        """The family of the query's own gauge."""
         help_text = self.help or f"Column {self.value} of the configured query {self.name}, polled."
         return FamilyInfo(f"{QUERY_PREFIX}{self.name}", help_text, Kind.GAUGE, labels=("database", *self.labels))
 
@@ -153,11 +151,7 @@ class DatabaseQuery:
 
 
 class QueryCollector(Collector):
-    """Polls the configured queries; each is a target, so that its failure does not affect the others.
-
-    Args:
-        queries: all queries of the configuration.
-    """
+    """Polls the configured queries; each is a target, so that its failure does not affect the others."""
 
     name = "database_queries"
     # Queries have the settings of their databases, except for the interval, which each query may set.
@@ -204,17 +198,17 @@ class QueryCollector(Collector):
 
 
 def samples_of(database: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
-    """Return the samples of a query's rows; a row whose value is NULL, NaN or infinite has none.
+    """Return the samples of a query's rows; a row whose value is NULL or no finite number has none.
 
     The value of the first label is the name of the database.
 
     Raises:
-        WrongShape: a column is missing, a value is not a number, two rows have the same labels, or there are too many
-            rows.
+        WrongShape: a column is missing or there twice, a value is not a number, two rows have the same labels, or there
+            are too many rows.
     """
     if rows.is_cut:
         raise WrongShape(f"the query returned more rows than max_rows ({query.max_rows})")
-    columns = _columns(query, rows.columns)
+    columns = _positions(query, rows.columns)
     samples: dict[LabelValues, Sample] = {}
     for number, row in enumerate(rows.rows, start=1):
         value = _number(row[columns[query.value]], query.value, number)
@@ -230,8 +224,7 @@ def samples_of(database: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]
     return tuple(samples[labels] for labels in sorted(samples))
 
 
-def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
-    """Return needed column → its position; raises WrongShape if a needed column is missing, or is there twice."""
+def _positions(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
     needed = (query.value, *query.labels)
     twice = [name for name in needed if names.count(name) > 1]
     if twice:
@@ -243,13 +236,12 @@ def _columns(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
     return {name: names.index(name) for name in needed}
 
 
-# Text that is a number; Python also accepts `1_000`. A character can match in one way only, so that megabytes of digits
-# are rejected fast.
+# Text that is a number; Python's `float` would also accept `1_000`. A character can match in one way only, so that
+# megabytes of digits are rejected fast.
 _NUMBER = re.compile(r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf(inity)?)\s*", re.ASCII | re.IGNORECASE)
 
 
 def _number(cell: Cell, column: str, row: int) -> float | None:
-    """Return a value as a number; None for NULL, NaN and infinite numbers. Raises WrongShape if it is no number."""
     if cell is None:
         return None
     if isinstance(cell, bytes):
@@ -260,7 +252,6 @@ def _number(cell: Cell, column: str, row: int) -> float | None:
 
 
 def _text(cell: Cell) -> str:
-    """Return a value as text for a label; NULL becomes the empty text."""
     if cell is None:
         return ""
     return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)

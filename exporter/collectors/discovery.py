@@ -1,4 +1,4 @@
-"""Finds an account's resources, by search and the list of shield zones."""
+"""Finds an account's resources, by search and in the lists of shield zones and rate limits."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,7 @@ from exporter.platform.operation import Operation, Request
 from exporter.platform.wire import Unusable
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
-# The type of a search result → the kind of target. The type `cdn` is a pull zone; pull zones are not polled, and only
-# their names are used.
+# The type of a search result → the kind of target. `cdn` stands for pull zones, of which only the names are used.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
 # Entries in `watched` of an account's target: the lists to request.
@@ -39,27 +38,24 @@ POLLED_SHIELD_ZONES = "shield_zone"
 
 
 def without_names(target: Target) -> Target:
-    """Return a target without the entry NAMES: a collector that wants it even so does more than look up names."""
+    """Return a target without the entry NAMES in `watched`."""
     return replace(target, watched=tuple(entry for entry in target.watched if entry != NAMES))
 
 
-# Errors that calls for other lists of the account would have, too.
+# Errors that further calls of the account would probably have, too.
 _OF_ALL_CALLS = (TransportError, RateLimited, Unauthorized, CredentialError)
 
 RESOURCES: Metric[SearchListing] = Metric(
     "edge_resources",
     "Resources of the account by type (Type of all search results), polled.",
     labels=("resource_type",),
-    # Sorted, because the order of the results may change.
+    # Sorted, so that the order of the samples does not depend on that of the results.
     value=lambda listing: Counter(sorted(found.type for found in listing.names)),
 )
 
 
 class DiscoveryCollector(Collector):
-    """Lists an account's resources, which become the targets of the other collectors.
-
-    The `watched` field of its target selects the lists; the constants of this module are its entries.
-    """
+    """Lists an account's resources. The `watched` field of the account's target selects the lists."""
 
     name = "discovery"
     discovers = supplies_names = every_shard = True
@@ -73,12 +69,12 @@ class DiscoveryCollector(Collector):
         return any(entry in target.watched for entry in (SEARCH, SHIELD_ZONES, NAMES))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Request the selected lists, then some scripts of other shards. Known resources stay if a list fails."""
+        """Request the selected lists, then some scripts of other shards."""
         discovery = _Discovery(context, target)
         listing = await discovery.search()
         zones = await discovery.list_shield_zones(listing)
         if zones is not None and RATE_LIMITS in target.watched:
-            # The calls for rate limits take long; report first that all names are known.
+            # The calls for rate limits take long; report before them whether all names are known.
             is_named = not (discovery.faults or discovery.name_faults)
             await context.report_found(Inventory({}, is_named=is_named))
             await discovery.list_rate_limits(zones)
@@ -90,7 +86,6 @@ class DiscoveryCollector(Collector):
         return PollResult(outcomes, discovery.date, naming_error=next(iter(discovery.name_faults), None))
 
     def _measure(self, target: Target, listing: SearchListing | None) -> tuple[Family, ...]:
-        """Return the families of a search, unless it is incomplete or only looked up names."""
         if listing is None or not listing.complete or SEARCH not in target.watched:
             return ()
         families, _ = measure((target.account,), self.families, (RESOURCES,), listing)
@@ -99,12 +94,10 @@ class DiscoveryCollector(Collector):
 
 @dataclass(slots=True)
 class _Discovery:
-    """One poll of an account's lists, each of which is passed on to `Context.report_found` as soon as it is read.
+    """One poll of an account's lists; reports each list as soon as it is read.
 
     Attributes:
-        context: what the poll uses.
-        target: the account's target, whose `watched` field selects the lists.
-        date: the platform's time in the last answer, without those of rate limits; None if it is not known.
+        date: the platform's time, from the answers to the search and the list of zones; None if it is not known.
         faults: the errors of the selected lists.
         name_faults: the errors of lists that are only read for the names of configured targets.
     """
@@ -116,7 +109,6 @@ class _Discovery:
     name_faults: list[PlatformError] = field(default_factory=list)
 
     async def search(self) -> SearchListing | None:
-        """List all resources; return None if that is not selected, fails, or the platform has no search."""
         if SEARCH in self.target.watched:
             faults = self.faults
         elif NAMES in self.target.watched:
@@ -137,7 +129,6 @@ class _Discovery:
         return answer.value
 
     async def list_shield_zones(self, listing: SearchListing | None) -> ResourceList | None:
-        """List the shield zones, with the names of their pull zones in `listing`; None if not selected or failed."""
         if SHIELD_ZONES in self.target.watched:
             faults = self.faults
         elif listing is not None and NAMES in self.target.watched and POLLED_SHIELD_ZONES in self.target.watched:
@@ -148,7 +139,7 @@ class _Discovery:
         try:
             answer = await shield.list_zones(self.context.caller)
         except NotAvailable:
-            # The plan does not include shield. The empty list counts as incomplete, so that no target is removed.
+            # Perhaps the plan does not include shield. As the empty list is incomplete, it removes no target.
             zones = ResourceList((), complete=False)
         except PlatformError as fault:
             faults.append(fault)
@@ -160,7 +151,6 @@ class _Discovery:
         return zones
 
     async def list_rate_limits(self, zones: ResourceList) -> None:
-        """List the rate limits of the zones that this shard polls, unless the platform has no such lists."""
         own_zones = [zone for zone in zones.resources if self._is_own(zone)]
         limits: list[Resource] = []
         complete = zones.complete
@@ -177,40 +167,39 @@ class _Discovery:
                 limits += listed.resources
                 complete = complete and listed.complete
             elif zone is own_zones[0]:
-                # The platform does not have this operation. A later zone may have no list because it was deleted.
+                # Probably the platform lacks this operation. A later 404 may mean that the zone was deleted.
                 return
         await self.context.report_found(Inventory({"rate_limit": ResourceList(tuple(limits), complete)}))
 
     def _is_own(self, zone: Resource) -> bool:
-        """Return whether this shard polls a shield zone; a rate limit belongs to the shard of its zone."""
+        # A listed rate limit belongs to the shard of its zone.
         return self.context.registry.would_poll(Target(self.target.account, "shield_zone", zone.id, zone.name))
 
     async def _limits_of(self, zone: Resource) -> ResourceList | None:
-        """List the rate limits of a zone; return None if the platform has no such list."""
+        """Return the rate limits of a zone; None for the status 404."""
         request = Request(shield.ZONE_RATE_LIMITS, {"shieldZoneId": int(zone.id)})
         try:
             answer = await self.context.caller.call(request)
         except NotAvailable:
-            # The zone's plan has no rate limits, or the zone was deleted.
+            # Perhaps the zone's plan has no rate limits, or the zone was deleted.
             return ResourceList((), complete=True)
         return None if answer.value is None else _limit_list(answer.value, zone.id)
 
 
 async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
-    """Read some scripts that other shards poll, each once, because service discovery shows their host names."""
+    # Service discovery shows the host names of the scripts of all shards.
     for script in context.registry.unread_scripts(account):
         try:
             await scripts.fetch(context, script)
         except NotFound:
-            # It is noted without facts, so that it is not read again.
+            # Noted without facts, so that the next discovery does not read the script again.
             context.registry.note(script.key, {})
         except PlatformError:
-            # The next discovery reads the others.
+            # The next discovery tries again.
             break
 
 
 def _lists_by_kind(listing: SearchListing) -> dict[str, ResourceList]:
-    """Return the resources of a search by kind of target, without other types."""
     found: dict[str, list[Resource]] = {kind: [] for kind in KINDS.values()}
     for resource, name in listing.names.items():
         kind = KINDS.get(resource.type)
@@ -220,7 +209,7 @@ def _lists_by_kind(listing: SearchListing) -> dict[str, ResourceList]:
 
 
 def _shield_list(listing: ZoneListing, names: Mapping[ResourceKey, str]) -> ResourceList:
-    """Return the shield zones as resources; a shield zone has the name of its pull zone, one of `names`."""
+    # Shield zones have no names of their own; they get those of their pull zones.
     pull_zone_names = {resource.id: name for resource, name in names.items() if resource.type == "cdn"}
     resources = [
         Resource(str(zone_id), "" if zone.pull_zone_id is None else pull_zone_names.get(zone.pull_zone_id, ""))
@@ -231,7 +220,6 @@ def _shield_list(listing: ZoneListing, names: Mapping[ResourceKey, str]) -> Reso
 
 
 def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceList:
-    """Return a zone's rate limits as resources. One without an id makes the list incomplete; the id 0 is ignored."""
     resources: list[Resource] = []
     complete = True
     for limit in limits:

@@ -16,17 +16,15 @@ _NEVER = DnsRecordScanJob.model_construct()
 
 
 def _records_by_type(scan: Scan) -> Mapping[str, int] | None:
-    """Return record type → number of records; None if the scan has no list of records."""
     records = (scan or _NEVER).records
     if records is None:
         return None
-    # Sorted, because the order of the records may change.
+    # Sorted, so that the order of the samples does not depend on that of the records.
     types = sorted(record.type for record in records if record.type is not None)
     return Counter(SCAN_RECORD_TYPE.get(number, f"unknown_{number}") for number in types)
 
 
 def _proxied_records(scan: Scan) -> int | None:
-    """Return the number of proxied records; None if the scan has no list of records."""
     records = (scan or _NEVER).records
     return None if records is None else sum(record.is_proxied is True for record in records)
 

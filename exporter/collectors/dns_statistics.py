@@ -30,7 +30,7 @@ MNEMONICS: Mapping[int, str] = {
 _NAMES = frozenset(MNEMONICS.values())
 # The label value for all types without a mnemonic.
 OTHER_TYPE = "other"
-# The most digits that are read as a code: Python takes long to convert thousands of digits.
+# The most digits that are read as a code: Python refuses to convert thousands of digits.
 LONGEST_CODE = 10
 
 # The ordinal of a UTC day → its count.
@@ -39,7 +39,7 @@ Days = Mapping[int, float]
 
 @lru_cache(maxsize=1024)
 def record_type(key: str) -> str:
-    """Return the mnemonic of a record type, from its mnemonic or its decimal code; `other` if it has none.
+    """Return the mnemonic of a record type, from its mnemonic or its decimal code; `other` for any other text.
 
     Types without a mnemonic share one series, because anyone can query types that do not exist.
     """
@@ -51,13 +51,13 @@ def record_type(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ZoneTraffic:
-    """The statistics of a zone; what the answer does not contain is None.
+    """The statistics of a zone; what is missing in the answer or unreadable is None.
 
     Attributes:
         total: the queries in the whole window.
         queries: UTC day → queries.
         routed: `normal` or `smart` → UTC day → queries that were routed so.
-        by_type: mnemonic of the record type → queries in the whole window.
+        by_type: the result of `record_type` → queries in the whole window.
     """
 
     total: float | None
@@ -67,17 +67,14 @@ class ZoneTraffic:
 
 
 def _newest_count(days: Days | None) -> float | None:
-    """Return the count of the newest day; None without days."""
     return days[max(days)] if days else None
 
 
 def _newest_start(days: Days | None) -> float | None:
-    """Return the unix seconds at which the newest day begins; None without days."""
     return datetime.fromordinal(max(days)).replace(tzinfo=UTC).timestamp() if days else None
 
 
 def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | None:
-    """Return mnemonic of the record type → the sum of its counts; None without a chart."""
     if chart is None:
         return None
     sums: dict[str, float] = {}
@@ -85,7 +82,7 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
         if count is not None:
             mnemonic = record_type(key)
             sums[mnemonic] = sums.get(mnemonic, 0) + count
-    # The order in the platform's answer may change; the exposition is sorted.
+    # Sorted, so that the order of the samples does not depend on that of the answer.
     return dict(sorted(sums.items()))
 
 
@@ -94,16 +91,12 @@ _COMPARED_DAYS = 7
 
 
 def _last_change(zone: ZoneTraffic) -> LastChange | None:
-    """Return a checksum of the newest days with queries in each chart; None without a chart.
-
-    The checksum does not change at midnight, when the window gains a day without queries and loses its oldest day.
-    """
     charts = [days for days in (zone.queries, *zone.routed.values()) if days is not None]
     return LastChange.of(tuple(map(_newest_days, charts))) if charts else None
 
 
 def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
-    """Return the newest days with queries, at most `_COMPARED_DAYS`, oldest first, each with its count."""
+    # At midnight, the window gains a day without queries and loses its oldest day, which should not count as a change.
     with_queries = [(day, count) for day, count in sorted(days.items()) if count]
     return tuple(with_queries[-_COMPARED_DAYS:])
 

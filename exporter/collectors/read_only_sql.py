@@ -10,23 +10,22 @@ _COMMENT = r"--[^\n]*|/\*.*?(\*/|\Z)"
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]"""
 _QUOTED_OR_COMMENT = re.compile(f"{_QUOTED}|{_COMMENT}", re.DOTALL)
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
-# The keywords of writing statements, which may follow WITH and EXPLAIN, too. `replace(…)` is a function.
+# The keywords of statements that may write; they may follow WITH or EXPLAIN. `replace(…)` is a function.
 _WRITING = re.compile(r"\b(insert|update|delete|replace|pragma)\b(?!\s*\()", re.IGNORECASE)
 
 
-def _bare(sql: str) -> str:
-    """Replace comments by a blank, and quoted text by an empty text; keywords and punctuation remain."""
+def _without_quotes_and_comments(sql: str) -> str:
     return _QUOTED_OR_COMMENT.sub(lambda found: " " if found[0].startswith(("--", "/*")) else "''", sql)
 
 
 def is_single(sql: str) -> bool:
-    """Return whether a text is one SQL statement, with or without semicolons at its end."""
-    return ";" not in _bare(sql).rstrip().rstrip(";")
+    """Return whether an SQL text has no semicolon, except at its end, in comments and in quotes."""
+    return ";" not in _without_quotes_and_comments(sql).rstrip().rstrip(";")
 
 
 def looks_read_only(sql: str) -> bool:
     """Return whether a text is one statement, begins with a keyword such as SELECT, and has no keyword that writes."""
-    bare = _bare(sql)
+    bare = _without_quotes_and_comments(sql)
     return is_single(sql) and _READING.match(bare) is not None and _WRITING.search(bare) is None
 
 
@@ -38,7 +37,7 @@ class ReadOnlyCheck:
         self._confirmed: set[tuple[str, str]] = set()
 
     async def require_read_only(self, caller: Caller, database: str, sql: str) -> None:
-        """Ask a database whether a statement only reads; if the database cannot answer that, look at the keywords.
+        """Ask a database, unless it has confirmed the statement before; if it cannot tell, examine the keywords.
 
         Raises:
             StatementError: the statement may write, or is not a single one.
@@ -53,7 +52,7 @@ class ReadOnlyCheck:
             if only_reads:
                 self._confirmed.add((database, sql))
         except (Rejected, NotFound, StatementError, BadAnswer):
-            # Only `execute` is documented; a database without `describe` may refuse it with any error.
+            # Only `execute` is documented; a database without `describe` may refuse it in several ways.
             only_reads = looks_read_only(sql)
         if not only_reads:
             raise StatementError("the query must only read; it is not executed, because it may write")

@@ -14,9 +14,9 @@ from exporter.targets.target import Target
 
 
 async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
-    """Read a script, and store its host names in the registry, because service discovery shows them.
+    """Read a script, and record its host names in the registry; raises PlatformError.
 
-    The target's attribute `read` selects the operation: `get`, or `update` for an update without changes.
+    If the target's attribute `read` is `update`, the script is read by an update without changes.
     """
     read = scripting.READ_BY_UPDATE if target.attributes.get("read") == "update" else scripting.READ
     answer = await context.caller.call(Request(read, {"id": int(target.id)}))
@@ -27,7 +27,6 @@ async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
 
 
 def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:
-    """Return the label values of `edge_script_info`, empty where the answer has none, with the value 1."""
     integration = script.integration
     repository = integration.repository_settings if integration is not None else None
     deployment = integration.deploy_configuration if integration is not None else None
@@ -43,7 +42,6 @@ def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:
 
 
 def _variables_by_required(script: EdgeScript) -> Mapping[str, int] | None:
-    """Return the numbers of required and of other variables; None if the answer has no variables."""
     if script.edge_script_variables is None:
         return None
     counts = Counter("true" if variable.required else "false" for variable in script.edge_script_variables)
@@ -51,7 +49,7 @@ def _variables_by_required(script: EdgeScript) -> Mapping[str, int] | None:
 
 
 def _cpu_seconds(script: EdgeScript) -> float | None:
-    """Return the month's CPU time in seconds; the platform sends milliseconds."""
+    # The platform sends milliseconds.
     return None if script.monthly_cpu_time is None else script.monthly_cpu_time / 1000
 
 

@@ -1,4 +1,4 @@
-"""Results of configured searches (interface document, SearchResponse); a target's id is the text to search for."""
+"""The number of results of a configured search (interface document, SearchResponse); its text is the target's id."""
 
 from exporter.collectors.collector import TargetCollector, identity
 from exporter.metric import Metric

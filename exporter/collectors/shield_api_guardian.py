@@ -37,7 +37,6 @@ def _info(guardian: ApiGuardian) -> dict[tuple[str, ...], int] | None:
 
 
 def _endpoints(guardian: ApiGuardian) -> dict[str, int] | None:
-    """Return the numbers of enabled and of disabled endpoints; None if the answer has no endpoints."""
     if guardian.endpoints is None:
         return None
     states = [endpoint.is_enabled for endpoint in guardian.endpoints]
@@ -45,7 +44,6 @@ def _endpoints(guardian: ApiGuardian) -> dict[str, int] | None:
 
 
 def _checks(guardian: ApiGuardian) -> dict[str, int] | None:
-    """Return check → number of enabled endpoints with this check; None if the answer has no endpoints."""
     if guardian.endpoints is None:
         return None
     enabled = [endpoint for endpoint in guardian.endpoints if endpoint.is_enabled is True]

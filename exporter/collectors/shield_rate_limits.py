@@ -27,9 +27,9 @@ class Breaches:
 
     Attributes:
         overview: the breaches in the whole window; None if the answer does not have them.
-        days: action → ordinal of a UTC day → count; None if the answer has no chart of days, or no day can be read.
+        days: action → ordinal of a UTC day → count; None if the answer has no usable chart of days.
         listed: the ordinals of the days in the chart, which omits days without a breach.
-        today: the ordinal of the platform's UTC day.
+        today: the ordinal of the UTC day of the answer.
     """
 
     overview: BreachCounts | None
@@ -44,7 +44,7 @@ class Breaches:
     def today_by_action(self) -> dict[str, float | None] | None:
         """Return today's breaches by action; None if there is no chart.
 
-        A value is 0 if the chart omits today, and None if the chart has today without a readable count.
+        A value is 0 if the chart omits today, and None if the chart has today without a readable count for the action.
         """
         if self.days is None:
             return None
@@ -60,10 +60,7 @@ class Breaches:
 
 
 def _days_by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
-    """Return the days of a chart as action → ordinal of a UTC day → count.
-
-    If all days are plain numbers, `unclassified` is the only action.
-    """
+    """Return action → ordinal of a UTC day → count."""
     by_action: dict[str, dict[int, float]] = {action: {} for action in ACTIONS}
     for key, counts in chart.items():
         moment = bucket_time(key)
@@ -81,7 +78,6 @@ def _days_by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping
 
 
 def _counts_by_action(counts: BreachCounts | float | None) -> Mapping[str, float | None]:
-    """Return action → count; a plain number, which a chart may have for a day, has the action `unclassified`."""
     if isinstance(counts, BreachCounts):
         return {action: count_of(counts) for action, count_of in ACTIONS.items()}
     return {UNCLASSIFIED: counts}
@@ -126,14 +122,14 @@ COLLECTOR: TargetCollector[Breaches] = TargetCollector(
         Metric(
             "edge_shield_rate_limit_day_breaches",
             "Breaches of the rate limit on the current UTC day by action (ratelimitOverviewPastTwentyEightDays), "
-            "polled; action is unclassified if the platform reports none.",
+            "polled; action is unclassified if the platform reports no actions.",
             labels=("action",),
             value=lambda limit: limit.today_by_action(),
         ),
         Metric(
             "edge_shield_rate_limit_breaches_total",
             "Breaches of the rate limit by action since the exporter first saw it, counted from "
-            "ratelimitOverviewPastTwentyEightDays, polled; action is unclassified if the platform reports none.",
+            "ratelimitOverviewPastTwentyEightDays, polled; action is unclassified if the platform reports no actions.",
             labels=("action",),
             counted=lambda limit: limit.sources_by_action(),
         ),

@@ -7,9 +7,9 @@ from exporter.platform.api.shield_models import CustomWafRule, PlanSegment
 
 
 def _conditions(rule: CustomWafRule) -> int | None:
-    """Return the number of conditions, the first one and the chained ones; None without a configuration."""
     if rule.rule_configuration is None:
         return None
+    # The configuration itself is the first condition.
     return 1 + len(rule.rule_configuration.chained_rule_conditions or ())
 
 
@@ -38,7 +38,7 @@ CUSTOM_RULES: TargetCollector[CustomWafRule] = TargetCollector(
 
 
 def _plan_rules(segments: list[PlanSegment]) -> dict[tuple[str, ...], int]:
-    """Return (plan, rule set) → number of rules; a rule set whose number is not known is left out."""
+    """Return (plan, rule set) → number of rules."""
     counts: dict[tuple[str, ...], int] = {}
     for segment in segments:
         plan = segment.plan_name or ("" if segment.plan_value is None else str(segment.plan_value))

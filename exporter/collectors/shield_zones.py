@@ -27,7 +27,7 @@ from exporter.targets.target import Target, TargetKey
 
 @dataclass(frozen=True, slots=True)
 class NamedZone:
-    """A shield zone, and the name of its pull zone, which is found by search; empty if it is not known."""
+    """A shield zone, and the name of its pull zone; empty if that is not known."""
 
     zone: ShieldZone
     pull_zone: str
@@ -43,7 +43,6 @@ def _modes(named: NamedZone) -> dict[tuple[str, ...], float]:
 
 
 def _waf_rules(named: NamedZone) -> dict[str, int | None]:
-    """Return state → number of rules; None if the zone has no list of rules in that state."""
     lists = {
         "disabled": named.zone.waf_disabled_rules,
         "log_only": named.zone.waf_log_only_rules,
@@ -53,7 +52,6 @@ def _waf_rules(named: NamedZone) -> dict[str, int | None]:
 
 
 def _info(named: NamedZone) -> dict[tuple[str, ...], int]:
-    """Return the label values of `edge_shield_zone_info`, empty where the answer has none, with the value 1."""
     pull_zone_id = named.zone.pull_zone_id
     plan = enum_name(named.zone.plan_type, PLAN)
     return {("" if pull_zone_id is None else str(pull_zone_id), named.pull_zone, plan or ""): 1}
@@ -150,11 +148,11 @@ class ShieldZonesCollector(Collector):
         return _ACCOUNT_FAMILIES if kind == self.polls else _ZONE_FAMILIES
 
     def wants(self, target: Target) -> bool:
-        """Return whether any zone of the account is polled; otherwise the list is not needed."""
+        """Return whether shield zones of the account are configured or discovered."""
         return POLLED_SHIELD_ZONES in target.watched
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Request the list, and return the series of the account and of each zone."""
+        """Request the list, and return the outcomes of the account and of the zones in the list."""
         answer = await shield.list_zones(context.caller)
         families, _ = measure((label_value(target.account),), _ACCOUNT_FAMILIES, _ACCOUNT_METRICS, answer.value)
         outcomes = [Outcome(target, families)]
@@ -168,8 +166,8 @@ class ShieldZonesCollector(Collector):
 
 
 def _outcome_of(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
-    """Record the name of a zone's pull zone as the name of the zone, and return the series of the zone."""
     target = Target(account, "shield_zone", zone_id)
+    # A shield zone has no name of its own.
     if zone.pull_zone_id is not None:
         pull_zone_name = context.registry.name_of(TargetKey.of(account, "cdn", str(zone.pull_zone_id)))
         if pull_zone_name:
