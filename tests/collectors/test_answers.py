@@ -8,20 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from exporter.collectors import (
-    container_tags,
-    dns_record_scans,
-    dns_statistics,
-    scripts,
-    search,
-    shield_access_lists,
-    shield_api_guardian,
-    shield_bot_detection,
-    shield_rate_limits,
-    shield_waf,
-    shield_zones,
-)
-from exporter.collectors.collector import Collector
+from exporter.collectors.catalogue import CATALOGUE
 from exporter.platform.errors import NotFound, Rejected
 from exporter.targets.target import Target
 from tests.collectors.polls import EXPOSITIONS, Body, exposed, poll, samples, told
@@ -81,8 +68,9 @@ SIGNALS = ("requestIntegrity", "ipAddress", "browserFingerprint")
 STATES = (0, 1, 2, 3, 4, -1)
 WAYS_TO_WRITE_A_DAY = ("08-02-2026", "2026-02-08", "2026-02-08T00:00:00Z", "2026-02-08T00:00:00")
 
-ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
-    (dns_statistics.COLLECTOR, {
+COLLECTORS = {collector.name: collector for collector in CATALOGUE}
+ANSWERS: Mapping[str, Mapping[str, Body]] = {
+    "dns_statistics": {
         "all charts null": charts(total=None, queries=None, normal=None, smart=None, types=None),
         "all charts missing": charts(total=None),
         "a query of each type": charts(types={str(number): 1 for number in (*range(300), 32768, 32769, 65535)}),
@@ -97,15 +85,15 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "record types that mean the same": charts(types={"1": 5, "A": 2, "01": 1, "TYPE65534": 3, "65534": 4, "²": 1}),
         **{f"weeks in {name}": charts(**{name: WEEKS}) for name in ("queries", "normal", "smart")},
         "no such zone": NotFound("the platform answered 404", status=404),
-    }),
-    (dns_record_scans.COLLECTOR, {
+    },
+    "dns_record_scans": {
         **{f"status {status}": json.dumps({"Status": status}) for status in STATES},
         "all fields null": json.dumps(nulls("dns_record_scan")),
         "no records": '{"Records": []}',
         "a record of each type": json.dumps({"Records": [{"Type": number} for number in range(-1, 18)]}),
         "never scanned": None,
-    }),
-    (scripts.COLLECTOR, {
+    },
+    "scripts": {
         **{f"type {number}": f'{{"ScriptType": {number}}}' for number in range(3)},
         "an unknown type, and a new name": '{"ScriptType": 3, "Name": "router"}',
         "secrets": '{"DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"Required": true, "DefaultValue": "v4lue"}]}',
@@ -115,8 +103,8 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "a cost without end": '{"MonthlyCost": 1e999}',
         "hostile names": json.dumps(
             {"Name": HOSTILE, "DefaultHostname": HOSTILE, "Integration": {"RepositorySettings": {"Name": HOSTILE}}}),
-    }),
-    (shield_rate_limits.COLLECTOR, {
+    },
+    "shield_rate_limits": {
         **{f"today as {key}": limit({key: breaches(4, 3, 2)}) for key in WAYS_TO_WRITE_A_DAY},
         "a map without today": limit({"07-02-2026": breaches(4, 3, 2)}),
         "an empty map": limit({}),
@@ -130,8 +118,8 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "a key that is no day": limit({"total": breaches(9, 9, 9), "08-02-2026": breaches(4, 3, 2)}),
         "no key is a day": limit(NO_DAYS),
         "no such limit": envelope(None, errorKey="not_found.ratelimit_shieldzone"),
-    }),
-    (shield_zones.COLLECTOR, {
+    },
+    "shield_zones": {
         "a zone without a known name, and one of its id alone": zones(ZONE, {"shieldZoneId": 4}),
         "all fields null": zones({"shieldZoneId": 3, **nulls("shield_zones")}),
         "each value of each enum": zones(*(
@@ -143,38 +131,38 @@ ANSWERS: list[tuple[Collector, Mapping[str, Body]]] = [
         "a zone of another shape": zones({"shieldZoneId": 4, "wafEnabled": "perhaps"}, {"shieldZoneId": 3}),
         "a number of 400 digits": zones({"shieldZoneId": 4, "rateLimitRulesLimit": 10**400}, {"shieldZoneId": 3}),
         "a list without a total": zones({"shieldZoneId": 3}, total=None),
-    }),
-    (shield_api_guardian.COLLECTOR, {
+    },
+    "shield_api_guardian": {
         "nothing": envelope({}),
         "all fields null": envelope({"configuration": None, "endpoints": None}),
         "an empty configuration": envelope({"configuration": {}, "endpoints": None}),
         "never set up": envelope(None, message="", errorKey="api_guardian.get_api_guardian.no_configuration"),
-    }),
-    (shield_bot_detection.COLLECTOR, {
+    },
+    "shield_bot_detection": {
         "fields null": envelope(
             {"requestIntegrity": None, "ipAddress": {"sensitivity": None}, "browserFingerprint": {}}),
         **{f"sensitivity {number}": envelope({key: {"sensitivity": number} for key in SIGNALS}) for number in range(4)},
         "an unknown sensitivity": envelope({"ipAddress": {"sensitivity": 9}}),
         "not in the plan": envelope(None, message="Upgrade", errorKey="invalid_plan_type.bot_detection"),
-    }),
-    (shield_access_lists.COLLECTOR, {"all fields null": envelope(nulls("shield_access_list"))}),
-    (shield_waf.CUSTOM_RULES, {
+    },
+    "shield_access_lists": {"all fields null": envelope(nulls("shield_access_list"))},
+    "shield_waf_custom_rules": {
         "no configuration": rule(ruleConfiguration=None),
         "no chained conditions": rule(ruleConfiguration={"chainedRuleConditions": None}),
         "no zone, no name": rule(shieldZoneId=None, ruleName=None),
         "an error": rule(
             errorResponse={"success": False, "message": "no such rule", "errorKey": "not_found.custom_rule"}),
-    }),
-    (shield_waf.PLANS, {"no plans": envelope([])}),
-    (container_tags.COLLECTOR, {"no tags": "[]", "refused": Rejected("the platform answered 422", status=422)}),
-    (search.COLLECTOR, {"no total": '{"Total": null}'}),
-]  # fmt: skip
+    },
+    "shield_waf_plans": {"no plans": envelope([])},
+    "container_tags": {"no tags": "[]", "refused": Rejected("the platform answered 422", status=422)},
+    "search": {"no total": '{"Total": null}'},
+}  # fmt: skip
 
 
 async def test_answers_give_their_series() -> None:
     text = "".join([
-        f"### {collector.name}: {words}\n{await told(collector, [body], OF[collector.polls])}"
-        for collector, cases in ANSWERS
+        f"### {name}: {words}\n{await told(COLLECTORS[name], [body], OF[COLLECTORS[name].polls])}"
+        for name, cases in ANSWERS.items()
         for words, body in cases.items()
     ])  # fmt: skip
     assert_golden(text, EXPOSITIONS / "answers.txt")
@@ -182,13 +170,14 @@ async def test_answers_give_their_series() -> None:
 
 async def test_a_script_is_read_by_update_where_the_configuration_says_so() -> None:
     by_update = Target("main", "script", "7", attributes={"read": "update"})
-    said = await told(scripts.COLLECTOR, ['{"Id": 7}'], by_update)
+    said = await told(COLLECTORS["scripts"], ['{"Id": 7}'], by_update)
     assert said.startswith('asked script_read_by_update {"id": 7}\n')
 
 
 async def test_today_is_the_platforms_day() -> None:
     date = datetime(2026, 2, 9, 0, 0, 1, tzinfo=UTC)
     body = limit({"08-02-2026": breaches(1, 1, 1), "09-02-2026": breaches(4, 3, 2)})
-    polled = await poll(shield_rate_limits.COLLECTOR, TARGETS["rate_limit"], body, date=date)
-    lines = samples(exposed(shield_rate_limits.COLLECTOR, polled), "edge_shield_rate_limit_day_breaches")
+    collector = COLLECTORS["shield_rate_limits"]
+    polled = await poll(collector, TARGETS["rate_limit"], body, date=date)
+    lines = samples(exposed(collector, polled), "edge_shield_rate_limit_day_breaches")
     assert ([line.rpartition(" ")[2] for line in lines], polled.date) == (["4.0", "3.0", "2.0"], date)
