@@ -20,7 +20,7 @@ COMMANDS = {
     "config": "Show the settings in force.",
     "explain": "Ask a running exporter why families have no series.",
     "backfill": "Write history from the platform's charts as OpenMetrics with timestamps.",
-    "call": "Carry out one documented operation, and print the answer as JSON.",
+    "call": "Carry out one operation of the platform, and print the answer as JSON.",
     "sandbox": "Serve the simulated platform alone.",
     "metrics": "Print the reference of every metric.",
     "assets": "Write the dashboards, alert rules, runbooks or configuration files to a folder.",

@@ -2,6 +2,5 @@
 
 In: options and arguments. Out: text on the terminal and an exit code; an expected fault is a message, not a traceback.
 
-The module of a command has its name. Large ones are folders, whose `__init__.py` defines the options and the help.
-`output/` prints tables and messages, and ends commands.
+The module of a command has its name; large ones are folders. `output/` prints tables and messages, and ends commands.
 """

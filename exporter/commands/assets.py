@@ -13,7 +13,8 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dic
     """Write files, name → content, to a folder, which is created if it does not exist.
 
     With `force`, existing files that differ are replaced; otherwise they are kept. Return the number of files that were
-    written, and path → differences of the files that were kept. Raises AssetError if a file cannot be written.
+    written, and path → differences of the files that were kept. Raises AssetError if a file or the folder cannot be
+    read or written.
     """
     written_count = 0
     kept: dict[Path, str] = {}
@@ -21,7 +22,7 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dic
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             path = folder / name
-            # Any bytes can be read: an edited file may not be UTF-8, and differs if it has other line breaks.
+            # As bytes: an edited file may not be UTF-8, and other line breaks are a difference.
             found = path.read_bytes().decode(errors="replace") if path.exists() else None
             if found is None or (found != text and force):
                 path.write_text(text, encoding="utf-8")
@@ -49,10 +50,9 @@ def command(kind: str, folder: Path, *, force: bool) -> None:
     edge-exporter assets endpoints .          endpoint files, with their dashboard
     edge-exporter assets configuration .      edge-exporter.yml, with every key
 
-    A file that exists and differs, because it was edited or is from an earlier version, is kept, and the differences
-    are shown.
+    Without --force, an existing file that differs is kept, and the differences are shown.
 
-    Exit codes: 0 the files are written or equal; 1 a file cannot be written, or differs and is kept; 2 misuse.
+    Exit codes: 0 the files are written or equal; 1 a file cannot be read or written, or differs and is kept; 2 misuse.
     """  # noqa: D301 - click reads the \b
     with complaining(AssetError):
         texts = read_assets(kind)

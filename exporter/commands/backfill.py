@@ -95,17 +95,13 @@ def command(
 
 
 def _collectors_with_charts(settings: Settings, collectors: Iterable[Collector]) -> list[TargetCollector[Any]]:
-    """Return the collectors whose answers contain charts of days."""
     endpoints = {endpoint.name for endpoint in settings.endpoints if any(metric.days for metric in endpoint.metrics)}
     candidates = [one for one in collectors if isinstance(one, TargetCollector)]
     return [one for one in candidates if one in BUILT_IN or one.name in endpoints]
 
 
 def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """Parse texts `NAME=VALUE` to name → value; `taken` are the names of labels that the series have already.
-
-    Raises click.UsageError if a name is not valid, is taken, or occurs twice.
-    """
+    """Parse texts `NAME=VALUE`; raises click.UsageError if one is not valid, or its name is taken or occurs twice."""
     found: dict[str, str] = {}
     for text in labels:
         match = _LABEL.fullmatch(text)
@@ -122,12 +118,11 @@ async def _read_history(
     first: datetime | None,
     last: datetime | None,
 ) -> tuple[str, list[PastSeries], list[str]]:
-    """Read the counts of days from the charts of the collectors `charted`; `first` and `last` are as for `_days`.
+    """Return the days as text, the series of the collectors `charted`, and messages about what could not be read.
 
-    Those of `collectors` that discover targets are polled first. Raises click.UsageError as `_days`, and StorageError.
-
-    Returns:
-        The days as text, the series, and messages about what could not be read.
+    Raises:
+        click.UsageError: as `_days`.
+        StorageError: the state cannot be read.
     """
     # A state database has the counters of all shards; a state file has those of its own shard.
     shard = Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname())
@@ -148,16 +143,7 @@ async def _read_history(
 
 
 def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> range:
-    """Return the ordinals of the days to read.
-
-    Args:
-        first: the first day; None for the 30 days that end with the last one.
-        last: the last day; None for yesterday.
-        yesterday: the ordinal of yesterday, by the clock of the platform.
-
-    Raises:
-        click.UsageError: there are no such days, or the last one has not ended.
-    """
+    """Return the ordinals of the days to read; raises click.UsageError if there are none, or the last has not ended."""
     end = yesterday if last is None else last.toordinal()
     start = end - DEFAULT_DAYS + 1 if first is None else first.toordinal()
     if start > end or end > yesterday:
@@ -167,7 +153,6 @@ def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> r
 
 
 def _write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: str) -> int:
-    """Write the series to a file, and return the number of samples; end the command if it cannot be written."""
     try:
         return write(output, past, labels, STEPS[step])
     except OSError as error:

@@ -36,7 +36,7 @@ def command() -> None:
 def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
     """Show the merged settings and where each was set: a flag, a variable, a line of the file, or the default.
 
-    Secrets are masked. Files that the configuration names are opened only to validate it.
+    Secrets are masked.
     """
     settings = load(config, flags, os.environ)
     collectors = settings.collectors
@@ -53,7 +53,6 @@ def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
 
 
 def _plain(value: object, field: FieldInfo) -> object:
-    """Return a value of a field as JSON, written as in a configuration file; secrets are masked."""
     shown: object
     match value:
         case SecretStr():

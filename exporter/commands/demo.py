@@ -17,9 +17,9 @@ from exporter.settings.model import Settings
 from exporter.validation.types import parse_listen
 
 LEVELS = ("debug", "info", "warning", "error")
-# In a demo, targets are polled this many times as often as by default, so that changes are seen soon.
+# The default intervals of collectors are divided by this number, so that changes are seen soon.
 SPEED_UP = 60
-SHORTEST_INTERVAL = 5.0
+SHORTEST_INTERVAL = 5.0  # seconds
 QUERY = {
     "name": "orders_open",
     "help": "Orders not yet shipped.",
@@ -77,7 +77,7 @@ def _print_urls(exporter_url: str, sandbox_url: str) -> None:
 
 
 def named_resources(world: World) -> dict[str, object]:
-    """Return settings of an account that name rate limits of a world, and resources that discovery does not find."""
+    """Return settings of an account that name the rate limits of a world, and what discovery does not find."""
     return {
         "rate_limits": [
             {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}
@@ -96,7 +96,7 @@ def named_resources(world: World) -> dict[str, object]:
 
 
 def demo_settings(world: World, url: str, listen: str, log_level: Level) -> Settings:
-    """Return the settings of an exporter that polls everything in a world, which a sandbox serves at `url`."""
+    """Return the settings of an exporter that polls a world, which a sandbox serves at `url`."""
     scripts = world.scripts.scripts
     account = {
         "name": "demo",

@@ -30,8 +30,8 @@ _MOST_NAMES_SHOWN = 5
 def command(things: tuple[str, ...], *, url: str, username: str, password_file: TextIO | None, form: str) -> None:
     """Ask a running exporter why families have no series.
 
-    FAMILY is the name of a family, such as edge_dns_queries_total. TARGET is a target, such as dns_zone/102, or its
-    name, such as shop.example. Without either, all absent families are printed.
+    FAMILY is the name of a family that begins with edge_, such as edge_dns_queries_total. TARGET is a target, such as
+    dns_zone/102, or its name, such as shop.example. Without arguments, all absent families are printed.
     """
     if "@" in url or not url.startswith(("http://", "https://")):
         complain(f"--url must be an address such as http://{DEFAULT_LISTEN}, without a user and a password", MISUSE)
@@ -45,7 +45,6 @@ def command(things: tuple[str, ...], *, url: str, username: str, password_file: 
 
 
 def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]) -> dict[str, Any]:
-    """Request an explanation from the exporter at a URL, and return its JSON; after an error, end the command."""
     try:
         request = Request(f"{url}/api/v1/explain?{urlencode(fields)}", headers=dict(headers))  # noqa: S310 - checked
         # Without a proxy: the one in the environment is for the platform.
@@ -54,16 +53,16 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
     except HTTPError as error:
         complain(error.read(_REFUSAL_BYTES).decode("utf-8", "replace").strip() or f"{url} answered {error.code}")
     except (OSError, HTTPException, ValueError) as error:
-        # The `reason` of a URLError is the error that caused it.
+        # The `reason` of a URLError says what caused it.
         reason = getattr(error, "reason", error)
-        complain(f"no edge-exporter answers at {url} ({reason}): start one with `edge-exporter run`, or give --url")
+        complain(f"no edge-exporter answers at {url} ({reason}): start one with `edge-exporter run`, or set --url")
     if not isinstance(answer, dict) or not {"absences", "others"} <= answer.keys():
         complain(f"the server at {url} is not an edge-exporter")
     return answer
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each of `others`, two (what is absent, and why) for each absence, or one if there is neither."""
+    """Yield a line for each of `others`, and two for each absence (what, and why); one line if there is neither."""
     for named, words in answer["others"].items():
         yield f"{named}: {words}"
     for absence in answer["absences"]:
@@ -73,10 +72,10 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_first_of(families, len(families))}: {_first_of(targets, absence['number'])}{account}"
         yield f"  {absence['text']}"
     if not (answer["others"] or answer["absences"]):
-        yield "Nothing is absent: every possible family has series."
+        yield "No absent family was found."
 
 
 def _first_of(names: Sequence[str], total: int) -> str:
-    """Return the first five names, and how many more there are; `total` also counts those that are not in `names`."""
+    """Return the first names, and how many more there are; `total` also counts those that are not in `names`."""
     more = total - _MOST_NAMES_SHOWN
     return ", ".join(names[:_MOST_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

@@ -22,7 +22,6 @@ config_option = click.option(
     help="The configuration file (YAML); also EDGE_EXPORTER_CONFIG.",
 )
 
-# Adds the option of a port to a command.
 port_option = partial(click.option, type=click.IntRange(0, 65_535), show_default=True)
 
 

@@ -22,9 +22,10 @@ from exporter.settings.model import Settings
 def command(config: Path | None, flags: Mapping[str, str]) -> None:
     """Run the daemon.
 
-    EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags win over variables,
-    and variables over the file. The variable of the flag --web.listen is EDGE_EXPORTER_WEB__LISTEN. Lists and databases
-    are set in the file; one database can also be set by PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN.
+    EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags win over
+    EDGE_EXPORTER_ variables, and these over the file. The variable of the flag --web.listen is
+    EDGE_EXPORTER_WEB__LISTEN. Lists and databases are set in the file; without databases there, PLATFORM_DATABASE_URL
+    and PLATFORM_DATABASE_AUTH_TOKEN set one.
 
     SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon within five seconds.
 

@@ -8,7 +8,7 @@ import click
 
 from exporter.commands.call.subcommands import CALLABLE, command_of
 
-_HELP = """Carry out one documented operation, and print the answer as JSON.
+_HELP = """Carry out one operation of the platform, and print the answer as JSON.
 
 The parameters of an operation are options: `edge-exporter call OPERATION --help` lists them. The value of a secret is
 read from a file (--Secret=FILE) or standard input (--Secret=-), without the line break at its end. An operation that
@@ -24,9 +24,10 @@ may change something is sent only with --yes; without it, the command prints wha
 The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys are read from variables or files.
 A database is defined in the file, or by PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN.
 
-Exit codes: 0 success; 1 the platform refused the request or failed, or an SQL statement failed; 2 nothing was sent:
-misuse, a wrong configuration, or a change without --yes; 3 the platform was not reached, or gave no answer in time;
-4 the key is refused, lacks a permission, or cannot be read; 5 not found; 6 the platform limits the rate (429).
+Exit codes: 0 success; 1 the platform refused the request, failed or gave an unusable answer, or an SQL statement
+failed; 2 nothing was sent: misuse, a wrong configuration, or a change without --yes; 3 the platform was not reached,
+or its answer did not arrive completely; 4 the key is refused, lacks a permission, or cannot be read; 5 not found;
+6 the platform limits the rate (429).
 """
 
 command = click.Group(

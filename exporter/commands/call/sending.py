@@ -59,12 +59,12 @@ def call(
 
     Args:
         operation: the operation.
-        values: the name of each parameter, and its value; None if it is not given.
+        values: the name of each parameter → its value; None if it is not given.
         statements: the SQL statements of the operation `sql`; empty for other operations.
-        config: the configuration file; None for the default one.
+        config: the configuration file; None for that of the environment, if any.
         flags: the flags of the settings, name → text.
-        callee: the name of the account or database to call; None if there is only one.
-        yes: whether a request that may write is sent; if not, it is printed.
+        callee: the name of the account or database to call; None for the only one.
+        yes: whether a request that may write is sent; if not, the request is printed.
     """
     if statements:
         request = sql_over_http.execute_request(statements, writes=not all(map(looks_read_only, statements)))
@@ -87,7 +87,6 @@ def call(
 
 
 def _request(operation: Operation[Any], values: Mapping[str, Any]) -> Request[Any]:
-    """Return the request of an operation with the values of its parameters."""
     by_place: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "body": {}}
     for parameter in operation.parameters:
         if (value := values[parameter.name]) is not None:
@@ -97,14 +96,13 @@ def _request(operation: Operation[Any], values: Mapping[str, Any]) -> Request[An
 
 
 def _unsent_message(operation: Operation[Any], name: str, address: str, body: object) -> str:
-    """Return the message for a request that would write and was not sent: what it would change, and the request."""
     change = f"{operation.name} on {name} may change something on the platform: {operation.help}"
     unsent = f"  {operation.method} {address}\n  {_as_text(body)}"
     return f"{change}\n{unsent}\nNothing was sent: --yes sends it."
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
-    """Return the account or database of this name, or the only one if the name is None; else end the command."""
+    """Return the account or database of this name, or the only one without a name; end the command if there is none."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
     kind, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
     found: list[Callee] = [one for one in known if name is None or one.name == name]
@@ -131,7 +129,6 @@ async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]
 
 
 def _failure_messages(outcomes: Sequence[Rows | errors.StatementError]) -> list[str]:
-    """Return a message for each statement that failed, with its number."""
     return [
         f"statement {number}: {outcome}" + (f" ({outcome.error_key})" if outcome.error_key else "")
         for number, outcome in enumerate(outcomes, start=1)
@@ -140,7 +137,6 @@ def _failure_messages(outcomes: Sequence[Rows | errors.StatementError]) -> list[
 
 
 def _plain(outcome: Rows | errors.StatementError) -> Mapping[str, Any]:
-    """Return the result or the error of a statement as JSON; bytes become base64."""
     if isinstance(outcome, errors.StatementError):
         return {"error": {"message": str(outcome), "code": outcome.error_key}}
     return {"columns": list(outcome.columns), "rows": [list(map(_plain_cell, row)) for row in outcome.rows]}
@@ -160,7 +156,7 @@ def exit_code(error: PlatformError) -> int:
 
 
 def _as_text(value: Any, secrets: Sequence[str] = ()) -> str:  # noqa: ANN401 - any JSON
-    """Return JSON as text: secrets masked, control characters escaped, in one line unless the output is a terminal."""
+    """Return JSON as text, with secrets masked; in one line unless the output is a terminal."""
     layout: dict[str, Any] = {"indent": 2} if sys.stdout.isatty() else {"separators": (",", ":")}
     # In a list, because `mask_secrets` replaces texts in lists and objects, and the value itself may be a text.
     shown = [value]

@@ -37,16 +37,14 @@ class _Time(click.DateTime):
     """A parameter type: a UTC day, which means its first moment, or a time with its zone."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        """Convert a text to a UTC time in the platform's format."""
         time = super().convert(value, param, ctx)
         return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class _Secret(click.File):
-    """A parameter type: a secret, read from a file or standard input. Errors hide the text: it may be the secret."""
+    """A parameter type: a secret from a file or standard input. Errors hide the argument, which may be the secret."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, ARG002
-        """Return the content of the named file, without the line break at its end."""
         try:
             # click itself would leave the file open if another parameter is refused.
             with click.open_file(value, encoding=self.encoding) as file:
@@ -79,7 +77,6 @@ _TYPES = {
 
 
 def _option(parameter: Parameter) -> click.Option:
-    """Return the option of a parameter, which converts a text to the value that is sent."""
     kind: Any = _TYPES[parameter.type]
     text = parameter.help
     if parameter.secret:

@@ -1,7 +1,7 @@
 """`check`: validates the configuration, then tries every credential and target once.
 
 In: the configuration. Out: a table that says what answers, and exit code 1 if anything is wrong. Targets are polled as
-by a daemon that has just started, but without its state, its log and its endpoints.
+by a daemon that has just started, but without its state, its log and its web server.
 """
 
 from collections.abc import Mapping

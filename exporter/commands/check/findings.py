@@ -56,7 +56,6 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
 
 
 def _poll_all(settings: Settings) -> Sequence[AccountResult]:
-    """Return the results of a first round of polls; draw its progress on standard error if that is a terminal."""
     with (
         Path(os.devnull).open("w", encoding="utf-8") as nowhere,
         click.progressbar(length=0, show_pos=True, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
@@ -66,31 +65,27 @@ def _poll_all(settings: Settings) -> Sequence[AccountResult]:
             bar.length = targets
             bar.update(polled - bar.pos)
 
-        # The table contains what the log would contain.
+        # The table has the failures that the log would have.
         configure("error", stream=nowhere)
         return asyncio.run(first_round(settings, draw))
 
 
 def _validity(settings: Settings) -> str:
-    """Return the sentence that `--offline` prints for a valid configuration."""
     accounts, databases = counted(len(settings.accounts), "account"), counted(len(settings.databases), "database")
     queries = counted(sum(len(database.queries) for database in settings.databases), "query", "queries")
     return f"The configuration is valid: {accounts}, {databases}, {queries}. Nothing was contacted."
 
 
 def _state_faults(settings: Settings) -> list[ConfigurationFault]:
-    """Return a fault if the state database cannot be used; none without a state database."""
     problem = database_problem(settings)
     return [settings.fault(("state", settings.state.address_key), problem)] if problem else []
 
 
 def _fault_count(results: Iterable[AccountResult], faults: Sequence[ConfigurationFault]) -> int:
-    """Return the number of failing rows and faults."""
     return sum(row.result == FAILED for result in results for row in result.rows) + len(faults)
 
 
 def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
-    """Return the tables of all accounts, the faults of the state database, and the number of targets and faults."""
     target_count = sum(result.targets for result in results)
     last_lines = [f"fault: {one_line(str(fault))}" for fault in faults]
     last_lines.append(f"{counted(target_count, 'target')}, {counted(_fault_count(results, faults), 'fault')}.")
@@ -98,12 +93,11 @@ def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFau
 
 
 def _table(result: AccountResult) -> str:
-    """Return the table of an account, or that nothing is polled; below a table, the requests that its targets need."""
     cells: list[tuple[str, ...]] = []
     for _, rows in groupby(result.rows, lambda row: row.collector):
         cells += _summarised(rows)
     if not cells:
-        return f"account {escape(result.name)}\nnothing is polled: no target is configured, and none discovered"
+        return f"account {escape(result.name)}\nnothing is polled: no enabled collector has a target in this shard"
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colours = None if width is None else _COLOURS
     table = lay_out(_COLUMNS, cells, width, folded=("TARGET", "DETAIL"), colours=colours)
@@ -111,7 +105,6 @@ def _table(result: AccountResult) -> str:
 
 
 def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of one collector as cells; targets that share a row are shown by their number and the first."""
     alike: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         alike.setdefault((row.result, row.detail), []).append(row)
@@ -127,17 +120,15 @@ def _cells(row: Row, target: str) -> tuple[str, ...]:
 
 
 def _named_target(row: Row) -> str:
-    """Return the target and its name; only the target if it has no name, or contains the name, as `database/NAME`."""
+    # A name may be empty, or a part of the target, as in `database/NAME`.
     return row.target if row.name in row.target else f"{row.target} {row.name}"
 
 
 def _short(text: str) -> str:
-    """Return a text with its control characters escaped, and cut if it is too long for a table."""
     return escape(text if len(text) <= MESSAGE_LIMIT else text[: MESSAGE_LIMIT - 1] + "…")
 
 
 def _compare_with_budget(result: AccountResult) -> str:
-    """Return a sentence that compares the requests of the targets with the budget; empty if the demand is unknown."""
     if not result.demand:
         return ""
     needed = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"
@@ -148,7 +139,6 @@ def _compare_with_budget(result: AccountResult) -> str:
 
 
 def _as_json(accounts: Sequence[AccountResult], faults: Sequence[ConfigurationFault]) -> str:
-    """Return as JSON: `ok`, the faults of the configuration, the accounts, and every result."""
     fault_count = _fault_count(accounts, faults)
     found = {
         "ok": not fault_count,

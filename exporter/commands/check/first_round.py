@@ -22,11 +22,11 @@ from exporter.web.targets import all_statuses
 OK, HAS_NONE, FAILED = "ok", Cause.PLATFORM_HAS_NONE.words, Cause.FAILING.words
 # How often to look whether all targets have been polled.
 LOOKS_EVERY_SECONDS = 0.2
-# The reasons of failures that do not depend on the target: a wrong key or address.
+# The reasons of the failures that a wrong key or a wrong address causes.
 _OF_THE_KEY = {errors.CredentialError.reason, errors.Unauthorized.reason, errors.Forbidden.reason}
 _OF_THE_ADDRESS = {errors.TransportError.reason, *(kind.reason for kind in errors.TransportError.__subclasses__())}
 
-# Receives how many targets have been polled or are paused, and how many there are.
+# Receives how many targets have been polled or are paused, and how many there are; each once for a collector.
 Progress = Callable[[int, int], None]
 
 
@@ -46,9 +46,9 @@ class AccountResult(NamedTuple):
     """The results of an account or a database.
 
     Attributes:
-        rows: the results in the order of the collectors; a single row if all polls fail because of the account.
+        rows: the results in the order of the collectors; one row if all polls fail because of the key or the address.
         targets: the number of its targets; a target of two collectors counts twice.
-        demand: the requests a second that its targets need; 0 if it is unknown, because all polls fail.
+        demand: the requests a second that its targets need; 0 if that is unknown.
         budget: the requests a second that its budget allows.
         stretch: how many times as long as configured intervals will be.
     """
@@ -77,7 +77,7 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
             waiting = [one for one in known if not one.polled and not _is_paused(work, one)]
             progressed(len(known) - len(waiting), len(known))
             if not work.schedule.running and not _is_discovering(work):
-                # The discovery has failed: poll the targets that wait for their names without them.
+                # The discovery has failed: poll the targets that wait for it, without their names.
                 work.schedule.poll_again([one.key for one in waiting])
         # Compute the demand from the number of calls that the polls made.
         work.schedule.refresh()
@@ -91,20 +91,17 @@ def _serves_no_pages() -> NoReturn:
 
 
 def _is_discovering(work: Work) -> bool:
-    """Return whether a discovery has not ended, or runs again."""
     schedule = work.schedule
     return not schedule.all_discovered() or any(one.plan.collector.discovers for one in schedule.running.values())
 
 
 def _is_paused(work: Work, status: Status) -> bool:
-    """Return whether the calls of a target are paused, because the platform asked to wait."""
     operations = work.schedule.plans[status.collector].collector.operations
     limiter = work.schedule.accounts[status.target.client_name].client.rate_limiter
     return limiter.paused_for(*(one.name for one in operations)) > 0
 
 
 def _result(work: Work, name: str) -> AccountResult:
-    """Return the result of an account or a database; with one row if its key or address makes all polls fail."""
     plans, pace = work.schedule.plans, work.schedule.accounts[name].pace
     statuses = [one for one in all_statuses(work.parts) if one.target.client_name == name]
     # The collectors that discover targets come first.
@@ -122,7 +119,6 @@ def _result(work: Work, name: str) -> AccountResult:
 
 
 def _row(status: Status) -> Row:
-    """Return the row for one target of one collector."""
     target = status.target
     if not status.up:
         result = FAILED
@@ -136,13 +132,12 @@ def _row(status: Status) -> Row:
 
 
 def _concerns_the_account(status: Status) -> bool:
-    """Return whether a poll failed due to the key or address; a 404 for the account itself shows a wrong address."""
+    # A 404 for the account itself shows a wrong address.
     is_wrong_address = status.reason == errors.NotFound.reason and status.target.kind == "account"
     return is_wrong_address or status.reason in _OF_THE_KEY | _OF_THE_ADDRESS
 
 
 def _account_row(name: str, status: Status) -> Row:
-    """Return the row for an account or database of which all polls fail; `status` is that of its first target."""
     if name.startswith(DATABASE_PREFIX):
         server, credential, setting = "database", "token", "url"
         target = f"database/{name.removeprefix(DATABASE_PREFIX)}"

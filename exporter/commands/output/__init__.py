@@ -1,4 +1,1 @@
-"""The output of commands (tables and messages), and how commands end.
-
-In: text and rows. Out: lines that fit the terminal, a pipe or a file.
-"""
+"""The output of commands, as tables and messages, and how commands end."""

@@ -14,10 +14,7 @@ MISUSE = 2
 
 
 def echo(message: str, *, err: bool = False) -> None:
-    """Print a message on standard output or error; control characters other than line breaks are escaped.
-
-    The caller escapes the line breaks of untrusted text.
-    """
+    """Print a message on standard output or error; control characters other than line breaks are escaped."""
     click.echo(escape(message, keep="\n"), err=err)
 
 

@@ -27,9 +27,9 @@ def lay_out(
     Args:
         columns: the headings.
         rows: the cells.
-        width: the characters of a line; None leaves every row on one line, however long.
-        folded: columns whose cells may be broken into lines if the width does not suffice; the others are never broken.
-        colours: a cell's text → its colour; for terminals.
+        width: the characters of a line; None for lines of any length.
+        folded: columns whose cells may be broken into lines if the width does not suffice.
+        colours: a cell's text → its colour, unless NO_COLOR or TERM in the environment forbids colours.
     """
     plain = [[escape(cell, keep="\n") for cell in row] for row in rows]
     folded_widths = {} if width is None else _folded_widths([columns, *plain], width, folded)
@@ -52,10 +52,7 @@ def _coloured(cell: str, colours: Mapping[str, str]) -> str:
 
 
 def _folded_widths(rows: Iterable[Sequence[str]], width: int, folded: Sequence[str]) -> dict[str, int]:
-    """Return the width of each folded column, so that a table of these rows fits the width if that is possible.
-
-    The first row contains the headings.
-    """
+    """Return the width of each folded column; the first row contains the headings."""
     needed: dict[str, int] = {}
     for heading, *cells in zip(*rows, strict=True):
         needed[heading] = max(wcswidth(line) for cell in (heading, *cells) for line in cell.split("\n"))
