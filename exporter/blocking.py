@@ -1,7 +1,6 @@
 """Runs calls that may block, such as reading a file, on a thread for each kind of call.
 
-A call that hangs delays only calls of its kind: while the lookup of a name hangs, files are still read and passwords
-are still checked.
+A call that hangs delays only calls on the same thread.
 """
 
 import asyncio
@@ -23,9 +22,9 @@ def one_thread(kind: str) -> Executor:
 
 
 async def blocking(executor: Executor, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function on an executor, and return what it returns.
+    """Call a function on an executor, and return its result, or raise its exception.
 
     Raises:
-        RuntimeError: no thread can be started now; the next call tries again.
+        RuntimeError: no thread can be started now, or the executor was shut down.
     """
     return await asyncio.get_running_loop().run_in_executor(executor, partial(work, *args, **kwargs))

@@ -1,4 +1,4 @@
-"""The clocks of this machine, in one value that tests replace, and the time of an account's platform."""
+"""The clocks of this machine, in one value that tests replace, and the time of a platform."""
 
 import asyncio
 import time
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 DAY_SECONDS = 86_400.0
-# After this many successive answers that agree on a time, it is accepted even if this machine's clock differs.
+# A date is accepted, however far it is from this machine's clock, if this many successive answers agree on it.
 AGREEING_ANSWERS_NEEDED = 3
 
 
 def boot_seconds() -> float:
-    """Return the seconds since the machine started, including the time while it was suspended."""
-    # Only Linux has this clock under this name; elsewhere, the time of a suspension is not included.
+    """Return monotonic seconds; on Linux, they include the time while the machine is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
@@ -40,14 +39,14 @@ SYSTEM = Clocks()
 
 
 class PlatformTime:
-    """The time of an account's platform, from the `Date` headers of its good answers.
+    """The time of a platform, from the `Date` headers of its answers.
 
     A date is accepted if it is within a day of this machine's clock, or of the last accepted date, advanced to now by
-    the monotonic clock. Any other date is accepted when three successive answers agree on it. So one wrong date, years
-    ahead, does not start a new month or remove days from the counters.
+    the monotonic clock. Any other date is accepted when three successive answers agree on it, to within a day. So one
+    wrong date, years ahead, does not start a new month or remove days from the counters.
 
     Attributes:
-        accepted_date: the last accepted date, in unix seconds; None before the first.
+        accepted_date: the last accepted or restored date, in unix seconds; None before the first.
         offset: the last date, accepted or not, minus this machine's wall clock, in seconds; None before the first.
     """
 
@@ -55,20 +54,20 @@ class PlatformTime:
         self.accepted_date: float | None = None
         self.offset: float | None = None
         self._clocks = clocks
-        # The last accepted date, and the last one that was not accepted, each minus the monotonic time of its receipt.
+        # The last accepted or restored date, and the last doubted one, each minus the monotonic time of its arrival.
         self._accepted_minus_monotonic: float | None = None
         self._doubted_minus_monotonic: float | None = None
-        # How many successive answers agree on the doubted date.
+        # The number of successive answers that agree on the doubted date.
         self._agreeing_answers = 0
 
     def restore(self, accepted_date: float) -> None:
-        """Continue from the date (unix seconds) that another process accepted, unless one is accepted already."""
+        """Continue from a stored `accepted_date` (unix seconds), unless this process has accepted a date."""
         if self.accepted_date is None:
             self.accepted_date = accepted_date
             self._accepted_minus_monotonic = accepted_date - self._clocks.monotonic()
 
     def now(self) -> datetime | None:
-        """Return the last accepted date, advanced to now; None before the first."""
+        """Return the last accepted or restored date plus the time since then; None before the first."""
         if self._accepted_minus_monotonic is None:
             return None
         return datetime.fromtimestamp(self._accepted_minus_monotonic + self._clocks.monotonic(), UTC)
@@ -77,8 +76,8 @@ class PlatformTime:
         """Update the time with the `Date` of an answer, and return the platform's time.
 
         Returns:
-            The date if it is accepted; else the last accepted date, advanced to now. Before the first accepted date:
-            the earlier of the date and this machine's clock, because a series that begins too late would lose days.
+            The date if it is accepted; else `now`. Before the first accepted date: the earlier of the date and this
+            machine's clock, because a series that begins too late would lose days.
         """
         unix_seconds = date.timestamp()
         self.offset = unix_seconds - self._clocks.wall()

@@ -6,7 +6,7 @@ from typing import Any
 
 # The text that replaces a secret.
 MASK = "***"
-# Secrets with fewer characters are not masked in answers, because they may be equal to a word of an answer.
+# Secrets with fewer characters are not masked in bodies, because they may be equal to a word of an answer.
 SHORTEST_MASKED = 12
 # One of these characters before an '@': parsers of addresses disagree on where such a password ends.
 _AMBIGUOUS = re.compile(r"[/?#@].*@", re.DOTALL)
@@ -29,16 +29,16 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
-    """Replace each secret of at least 12 characters in the body of an answer; the longest first, as for a text."""
+    """Replace each secret of at least 12 characters in the body of an answer, as `without_secrets` does in a text."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_MASKED:
-            # Half of a surrogate pair in a secret is no error; no body contains its bytes, so nothing is replaced.
+            # A secret with half of a surrogate pair is no error; a body in UTF-8 cannot contain it.
             body = body.replace(secret.encode("utf-8", "surrogatepass"), MASK.encode())
     return body
 
 
 def has_ambiguous_password(address: str) -> bool:
-    """Return whether a parser may take a part of the password in an address for its host, port or path, and show it."""
+    """Return whether some parser may take a part of an address's password for the host, port or path, and show it."""
     without_scheme = address.split("://", maxsplit=1)[-1]
     return _AMBIGUOUS.search(without_scheme) is not None
 
@@ -52,10 +52,10 @@ def is_secret_name(name: str) -> bool:
 def mask_secrets(
     data: object, is_secret: Callable[[str], bool] = is_secret_name, clean: Callable[[str], str] = str
 ) -> None:
-    """Mask, in place, every text in a field with a secret's name, at any depth; numbers and empty texts are kept.
+    """Mask, in place, every text in a field with a secret's name, at any depth. Numbers and empty texts are not masked.
 
     Args:
-        data: any JSON; a text that is not in an object or list is kept.
+        data: any JSON; data that is a text is not masked.
         is_secret: returns whether a field of this name holds a secret.
         clean: returns what replaces any other text; by default, the text itself.
     """

@@ -1,7 +1,6 @@
 """The errors of a platform call.
 
-Each class declares its `reason`, the word for it in metrics and logs. An error's text never contains a credential. The
-platform's own message is shortened to one line.
+Each class declares its `reason`, the word for it in metrics and logs. The text of an error is one line.
 """
 
 from collections.abc import Collection
@@ -15,7 +14,7 @@ _MOST_EXAMINED = 4 * MESSAGE_LIMIT
 
 
 def one_line(text: str) -> str:
-    """Convert the platform's message to a line of at most 300 characters, without control characters."""
+    """Return the beginning of a text as one line of at most 300 printable characters."""
     readable = "".join(char if char.isprintable() else " " for char in text[:_MOST_EXAMINED])
     line = " ".join(readable.split())
     return line if len(line) <= MESSAGE_LIMIT else line[: MESSAGE_LIMIT - 1] + "…"
@@ -26,9 +25,9 @@ class PlatformError(Exception):
 
     Attributes:
         reason: the word for the class in metrics and logs.
-        status: the HTTP status, or the failure's status in the body; 0 if there is neither.
-        error_key: the platform's key for the error; empty if it sent none.
-        retry_after: the seconds that the platform asked to wait; None if it did not ask.
+        status: the HTTP status, or one in the body; 0 in an error without a status.
+        error_key: the platform's key for the error; empty without one.
+        retry_after: the seconds to wait before another call; None if they are not known.
     """
 
     reason: ClassVar[str] = "error"
@@ -43,21 +42,21 @@ class PlatformError(Exception):
         self.retry_after = retry_after
 
     def redact(self, secrets: Collection[str]) -> None:
-        """Mask secrets in the texts, because the body still has short ones and those that are written with escapes."""
+        """Mask secrets in the text and the key. In bodies, short secrets and those with JSON escapes are not masked."""
         self.args = (without_secrets(str(self), secrets),)
         self.error_key = without_secrets(self.error_key, secrets)
 
 
 class TransportError(PlatformError, reason="transport"):
-    """The request did not reach the platform, or the answer was not received completely."""
+    """The platform could not be reached, or sent no complete HTTP answer."""
 
 
 class NameFault(TransportError, reason="name"):
-    """The host name did not resolve."""
+    """The host name did not resolve, or is not valid."""
 
 
 class Refused(TransportError, reason="refused"):
-    """Nothing accepts connections at the address."""
+    """No connection could be made; as a rule, nothing accepts connections at the address."""
 
 
 class Reset(TransportError, reason="reset"):
@@ -69,11 +68,11 @@ class NotHttp(TransportError, reason="not_http"):
 
 
 class TlsFault(TransportError, reason="tls"):
-    """The handshake failed, or the certificate is not trusted."""
+    """TLS failed, for example because the certificate is not trusted."""
 
 
 class ProxyFault(TransportError, reason="proxy"):
-    """The proxy refused the request, cannot be reached, or its URL in the environment cannot be used."""
+    """There was no connection through the proxy, or its URL in the environment cannot be used."""
 
 
 class ConnectTimeout(TransportError, reason="connect_timeout"):
@@ -85,7 +84,7 @@ class Deadline(TransportError, reason="timeout"):
 
 
 class StatusError(PlatformError, reason="status"):
-    """An HTTP status other than success."""
+    """A status that is a failure: of HTTP, or in the body of an answer."""
 
 
 class Unauthorized(StatusError, reason="unauthorized"):
@@ -93,7 +92,7 @@ class Unauthorized(StatusError, reason="unauthorized"):
 
 
 class Forbidden(StatusError, reason="forbidden"):
-    """403: the key does not permit this operation."""
+    """403: the platform does not permit the call."""
 
 
 class NotFound(StatusError, reason="not_found"):
@@ -101,7 +100,7 @@ class NotFound(StatusError, reason="not_found"):
 
 
 class Rejected(StatusError, reason="rejected"):
-    """400, 409, 422 or another 4xx: the platform rejects the request."""
+    """A 4xx without a class of its own, such as 400: the platform rejects the request."""
 
 
 class RequestTimeout(StatusError, reason="request_timeout"):
@@ -109,47 +108,47 @@ class RequestTimeout(StatusError, reason="request_timeout"):
 
 
 class RateLimited(StatusError, reason="rate_limited"):
-    """429: too many requests; or the operation is paused for too long after an answer, so the call is not sent."""
+    """429: too many requests; or a pause is longer than the call may wait, and the call is not sent."""
 
 
 class ServerError(StatusError, reason="server_error"):
-    """5xx: the platform failed; or a status that HTTP does not define."""
+    """5xx: the platform failed; or a status below 200 or above 599."""
 
 
 class Redirected(StatusError, reason="redirect"):
-    """3xx: the platform points to another address; the client does not follow, and does not send the key there."""
+    """3xx: a redirect. The client does not follow it, so that the key is sent to no other address."""
 
 
 class BadAnswer(PlatformError, reason="bad_answer"):
-    """A success status with a body that cannot be used."""
+    """An answer whose body or headers cannot be used."""
 
 
 class BodyTooLarge(BadAnswer, reason="too_large"):
-    """The body is longer than its operation permits, or the headers are longer than the client permits."""
+    """The body, a header, or the number of headers exceeds its limit."""
 
 
 class NotJson(BadAnswer, reason="not_json"):
-    """The body is not JSON: HTML, garbage, or cut off."""
+    """The body is not JSON, for example because it is empty, HTML, or cut off."""
 
 
 class WrongShape(BadAnswer, reason="wrong_shape"):
-    """The body is JSON, but does not have the documented fields and types."""
+    """The body is JSON of another shape than expected."""
 
 
 class EnvelopeError(PlatformError, reason="envelope"):
-    """A failure inside an envelope with a success status (interface document, Errors)."""
+    """A failure that the body reports, as in an envelope with a success status (interface document, Errors)."""
 
 
 class NotAvailable(EnvelopeError, reason="not_available"):
-    """The platform has no data: the plan lacks the feature, it was never set up, or the resource does not exist."""
+    """No data: the plan lacks the feature, the feature was never set up, or the resource does not exist."""
 
 
 class StatementError(PlatformError, reason="sql"):
-    """An SQL statement failed inside an answer that was otherwise good."""
+    """An SQL statement failed, or was refused before it was executed."""
 
 
 class CredentialError(PlatformError, reason="credential"):
-    """The key or token cannot be read from its configured place."""
+    """The key or token cannot be read, or a header cannot contain it."""
 
 
 _BY_STATUS: dict[int, type[StatusError]] = {
@@ -170,12 +169,12 @@ def may_be_retried(error: PlatformError) -> bool:
 
 
 def asks_to_wait(error: PlatformError) -> bool:
-    """Return whether an answer asks to wait before the next call: 429, 503, or 403 with `Retry-After`."""
+    """Return whether to wait before the next call: after `RateLimited`, 503, or `Forbidden` with `Retry-After`."""
     if isinstance(error, Forbidden):
         return error.retry_after is not None
     return isinstance(error, RateLimited) or error.status == _UNAVAILABLE
 
 
 def class_for_status(status: int) -> type[StatusError]:
-    """Return the class of error for an HTTP status that is not a success."""
+    """Return the class of error for a status that is not a success."""
     return _BY_STATUS.get(status) or _BY_FIRST_DIGIT.get(status // 100, ServerError)

@@ -1,6 +1,7 @@
 """The operations of the platform: how they are declared, requested and answered.
 
-The parts of an HTTP request are built here, without an HTTP library: the command `call` can print them without sending.
+The parts of an HTTP request are built here, without an HTTP library, because the command `call` also prints requests
+that it does not send.
 """
 
 import json
@@ -19,12 +20,11 @@ T_co = TypeVar("T_co", covariant=True)
 Scalar = str | int | bool
 # `*/*` because some deployments refuse a request that accepts only JSON, although their answers are JSON.
 HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-# The highest number of bytes in the body of an answer with one resource or one page of a list.
+# The highest numbers of bytes in the body of an answer: of most operations, and of those with longer answers.
 PAGE_LIMIT = 4 * 1024 * 1024
-# The same for an answer that may be long and is not divided into pages.
 WHOLE_LIMIT = 16 * 1024 * 1024
-# The key of an extension of `httpx.Request`: its address as text. The request's own `httpx.URL` is a placeholder: a
-# real one takes long to create, and would change the case of the host and the percent-encoding.
+# The key of the extension of `httpx.Request` that holds the address as text. The request's own URL is a placeholder,
+# because an `httpx.URL` takes long to create, and changes the case of the host and the percent-encoding.
 ADDRESS = "address"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -34,12 +34,8 @@ class Parameter:
     """A parameter of an operation.
 
     Attributes:
-        name: its name in the request.
-        place: where it is sent: in the path, the query, or the JSON body.
-        type: the type of its value; `date-time` is text in ISO 8601.
-        required: whether every request must have it.
-        secret: whether its value is masked in answers, and `call` reads it only from a file or standard input.
-        help: one sentence.
+        type: the type of its value; `date-time` is text in ISO 8601, `json` any JSON.
+        secret: whether its value must not be shown; `call` reads it only from a file or standard input.
         allowed: the allowed numbers with their names; None if all values are allowed.
     """
 
@@ -57,13 +53,15 @@ class Operation(Generic[T]):
     """An operation: of the interface document, an undocumented one that deployments have, or a configured endpoint.
 
     Attributes:
-        name: the value of the label `operation`, and its name in the command `call`.
-        path: the path below the base address, with placeholders such as `{id}` for the parameters in it.
+        name: the value of the label `operation`.
+        path: the path below the base address, with placeholders such as `{id}` for its parameters. The path of a
+            configured endpoint may end with a query.
         answer: validates the body, which is the payload or an `Envelope` around it; `T` is the type of the payload.
-        writes: whether it may change anything on the platform; it is then sent only once.
-        absent: statuses that mean "there is none" and are not failures; the answer's value is then None.
-        documented: False for operations that the interface document does not have.
-        most_bytes: the highest number of bytes in the body of the answer; a longer body is an error.
+        writes: whether it may change anything on the platform; it is then not repeated after a failure.
+        absent: statuses that are no failures: the answer's value is None. If the body has an error key that means
+            `NotAvailable`, that error is raised instead.
+        documented: whether the interface document has the operation.
+        most_bytes: the highest number of bytes in the body of a success.
     """
 
     name: str
@@ -83,10 +81,10 @@ class Answer(Generic[T_co]):
     """A good answer.
 
     Attributes:
-        value: the payload, or what a function made of it. The client returns None only for an `absent` status.
+        value: the payload, or a value derived from it. The client returns None only for an `absent` status.
         date: the platform's time at the answer, as `PlatformTime` computes it; None if it is not known.
-        raw: the body, in which the secrets of the call are masked; empty if the answer was built from others.
-        seconds: how long the last attempt took, until the end of the body; 0 in an answer that was built without it.
+        raw: the body, masked by `body_without_secrets`; empty in an answer with a derived value.
+        seconds: how long the last attempt took, until the end of the body; 0 if it is not known.
     """
 
     value: T_co
@@ -98,10 +96,7 @@ class Answer(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[T]):
-    """A request to the platform: an operation, and the parameters in its path, its query and its JSON body.
-
-    Operations other than GET always send a JSON object, which is empty if there are no parameters.
-    """
+    """A request to the platform: an operation, with the parameters of its path, query and JSON body."""
 
     operation: Operation[T]
     path: Mapping[str, Scalar] | None = None
@@ -111,7 +106,7 @@ class Request(Generic[T]):
 
 
 class Caller(Protocol):
-    """Sends requests. The daemon and the commands use `exporter.platform.http.client.PollCalls`."""
+    """Sends requests, as `exporter.platform.http.client.PollCalls` does."""
 
     async def call(self, request: Request[T]) -> Answer[T]:
         """Send a request.
@@ -124,7 +119,7 @@ class Caller(Protocol):
 
 @cache
 def normalized_url(base_url: str) -> str:
-    """Return a base address with scheme and host in lower case and without a default port, to compare addresses."""
+    """Return an address in a form that does not depend on a default port, or on the case of scheme and host."""
     parts = urlsplit(base_url)
     host, port = parts.hostname or "", parts.port
     host_and_port = host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"
@@ -132,10 +127,11 @@ def normalized_url(base_url: str) -> str:
 
 
 def address_of(base_url: str, request: Request[Any]) -> str:
-    """Return the URL of a request, with its query. `base_url` is a management API or a database; it may end with `/`.
+    """Return the URL of a request, with its query; `base_url` may end with `/`.
 
     Raises:
         KeyError: a parameter of the path is missing.
+        UnicodeEncodeError: a parameter contains half of a surrogate pair.
     """
     in_path = {name: quote(str(value), safe="") for name, value in (request.path or {}).items()}
     url = base_url.rstrip("/") + request.operation.path.format_map(in_path)
@@ -147,12 +143,12 @@ def address_of(base_url: str, request: Request[Any]) -> str:
 
 
 def headers_of(method: str) -> dict[str, str]:
-    """Return the headers of a request, without the credential and those that the transport adds, such as `Host`."""
+    """Return the headers of a request, without its credential and without headers that the transport adds."""
     return HEADERS | ({} if method == "GET" else {"Content-Type": "application/json"})
 
 
 def content_of(request: Request[Any]) -> bytes | None:
-    """Return the body of a request, a JSON object; None for GET."""
+    """Return the body of a request, a JSON object that may be empty; None for GET."""
     if request.operation.method == "GET":
         return None
     return json.dumps(request.body or {}, separators=(",", ":")).encode()

@@ -1,9 +1,9 @@
-"""The base classes of wire models, which describe the JSON of answers, and the validation of answers.
+"""Wire models, which describe the JSON of answers: their base classes, their types, and their validation.
 
-A wire model is tolerant. Unknown fields are ignored; missing and null fields are None; integers may arrive as `28.0`,
-and texts as numbers; dates may have seven digits of fraction, or no zone, which means UTC. A number or a date that
-cannot be read becomes None (`validated`). A value of another type makes the whole answer invalid, except in a list of
-resources (`Each`), whose items are validated one by one.
+A wire model is tolerant. Unknown fields are ignored, and most fields may be missing or null. Integers may arrive as
+`28.0`, and texts as numbers; dates may have seven digits of fraction, or no zone, which means UTC. A number or a date
+that cannot be read becomes null (`validated`). Any other fault makes the answer invalid; but in an item of a list of
+`Each`, a fault makes only the item invalid.
 """
 
 import re
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Wire(BaseModel):
-    """The base class of all documented JSON objects."""
+    """The base class of all wire models."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -42,7 +42,7 @@ class Wire(BaseModel):
         # The input may contain a secret.
         hide_input_in_errors=True,
         validate_by_alias=True,
-        # Built when it is used first: most models are not used by a process.
+        # A validator is built at its first use, because a process does not use all models.
         defer_build=True,
     )
 
@@ -51,7 +51,7 @@ class Wire(BaseModel):
         return False
 
     def is_missing(self) -> bool:
-        """Return whether the answer has no payload: none of the documented fields."""
+        """Return whether the answer has no payload: no field of the model."""
         return not self.model_fields_set
 
 
@@ -68,8 +68,8 @@ class CamelWire(Wire):
 
 
 def _with_zone(moment: datetime) -> datetime | None:
-    """Return a time with a zone, by default UTC; None for year 1, which some platforms send for "never"."""
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    # Some platforms send a time in year 1 for "never".
     return aware if aware.year > 1 else None
 
 
@@ -82,16 +82,12 @@ def _refuse_boolean(value: object) -> object:
 
 # At most 64 bits, so that later conversions cannot overflow.
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_refuse_boolean)]
-# An integer of the interface document; None if it is null, missing or unreadable.
 Integer = Int64 | None
 NonNegative = Annotated[Int64, Field(ge=0)] | None
 
 
 def enum_of(field: str, values: Collection[int]) -> AfterValidator:
-    """Return a validator that keeps an unknown value of an enum, and reports it: it adds `field` to the context.
-
-    Example: `Annotated[Integer, enum_of("Status", NAMES)]`. The context is the set that the caller passes to pydantic.
-    """
+    """Return a validator that accepts unknown values of an enum. For these it adds `field` to the context, a set."""
 
     def report_unknown(value: int | None, info: ValidationInfo) -> int | None:
         if value is not None and value not in values and info.context is not None:
@@ -122,13 +118,13 @@ def timestamp(moment: datetime | None) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unusable:
-    """Takes the place of an invalid item in a list; `fault` says why it is invalid, `raw` is the item's JSON."""
+    """An invalid item of a list of `Each`: why the item is invalid, and its JSON."""
 
     fault: str
     raw: Any = field(repr=False)
 
     def identity(self, field: str) -> int | None:
-        """Return the id of a resource from a field of the item; None if the field holds no id."""
+        """Return the id in a field of the item; None if the field does not hold a positive integer."""
         value = self.raw.get(field) if isinstance(self.raw, dict) else None
         return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
@@ -138,20 +134,22 @@ _NUMBER_ERRORS = ("int_", "float_", "finite_number", "greater_than_equal", "less
 _DATE_ERRORS = "datetime_"
 # A text with a digit, NaN or infinity looks like a number. Any other text instead of a number has the wrong type.
 _LIKE_A_NUMBER = re.compile(r"\d|^\s*[+-]?(nan|inf(inity)?)\s*$", re.ASCII | re.IGNORECASE)
-# The number of faults that an error's message describes.
+# The highest number of faults that an error's message describes.
 _MOST_DESCRIBED = 3
 
 
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
-    """Validate parsed JSON. A number or date that cannot be read becomes null; one in a list makes the whole list null.
+    """Validate parsed JSON. If that fails, replace unreadable numbers and dates by null, and validate again.
+
+    A list of numbers or dates becomes null as a whole.
 
     Args:
         validate: validates the JSON with pydantic.
-        value: the JSON; it is changed in place.
-        unreadable: receives the names of the fields that are replaced.
+        value: the JSON, in which numbers and dates are replaced.
+        unreadable: receives the names of the fields with replaced values.
 
     Raises:
-        ValidationError: a value has another type, or a number or date that cannot be read must not be null.
+        ValidationError: the JSON is not valid, even after replacements.
     """
     try:
         return validate(value)
@@ -183,7 +181,6 @@ class _Place(NamedTuple):
 
 
 def _place_of(document: Any, path: Sequence[str | int]) -> _Place:  # noqa: ANN401 - JSON
-    """Follow the path of a fault through parsed JSON."""
     place = _Place(document, None, "")
     for step in path:
         # The path also contains names of the members of unions, which are no keys.
@@ -195,7 +192,7 @@ def _place_of(document: Any, path: Sequence[str | int]) -> _Place:  # noqa: ANN4
 
 
 def _is_unreadable(value: object, error_type: str) -> bool:
-    """Return whether a fault of pydantic is about a number or a date that cannot be read, not about another type."""
+    """Return whether a fault is about an unreadable number or date, and not about a value of another type."""
     is_date_error = error_type.startswith(_DATE_ERRORS)
     is_number_error = error_type.startswith(_NUMBER_ERRORS)
     if isinstance(value, str):
@@ -205,12 +202,11 @@ def _is_unreadable(value: object, error_type: str) -> bool:
 
 
 def _field_of(path: Sequence[str | int]) -> str:
-    """Return the outermost field in the path of a fault; `data`, the field of envelopes, only if there is no other."""
+    """Return the outermost field in the path of a fault, without the `data` of an envelope; `data` if that is all."""
     return next((step for step in path if isinstance(step, str) and step != "data"), "data")
 
 
 def _validate_item(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:  # noqa: ANN401
-    """Validate an item of a list; an invalid one becomes `Unusable`."""
     try:
         return validated(handler, value, set() if info.context is None else info.context)
     except ValidationError as error:
@@ -218,7 +214,7 @@ def _validate_item(value: Any, handler: ValidatorFunctionWrapHandler, info: Vali
 
 
 def describe(error: ValidationError) -> str:
-    """Describe the first three faults in one line: the field and what was expected, never the value that was found."""
+    """Describe the first faults in one line: where, and what was expected, but no values; the others are counted."""
     faults = error.errors(include_url=False, include_input=False, include_context=False)
     parts = []
     for fault in faults[:_MOST_DESCRIBED]:
@@ -244,11 +240,11 @@ class Envelope(CamelWire, Generic[T]):
     error: Any = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error object; that of a good answer has only default values."""
+        """Return whether there is an `error`; a good answer has none, or one with default values."""
         return self.error is not None
 
     def is_missing(self) -> bool:
-        """Return whether there is no payload."""
+        """Return whether the answer has no payload."""
         return self.data is None
 
     def payload(self) -> Any:  # noqa: ANN401

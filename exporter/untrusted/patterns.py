@@ -1,6 +1,6 @@
 """Regular expressions of the configuration, matched in linear time by the engine of pydantic-core, Rust's `regex`.
 
-Names come from the platform. With a pattern such as `(a+)+$` and a certain name, Python's own engine would run for
+The names come from the platform. With a pattern such as `(a+)+$` and a certain name, Python's own engine would run for
 years.
 """
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-# The spaces that the engine's report puts before a pattern of one line, and before the marks below it.
+# The number of spaces that the engine's report puts before a pattern of one line, and before the marks below it.
 _INDENT = 4
-# The first words of an error → what to write instead.
+# The beginning of an error → what to write instead.
 _INSTEAD = {"look-around": "; use a simpler pattern that matches more, and exclude the rest"}
 
 
@@ -20,7 +20,7 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A regular expression; raises PatternError if the text is not a valid one."""
+    """A regular expression. Creating one raises PatternError if the text is not valid."""
 
     pattern: str
     _part_validator: SchemaValidator = field(init=False, repr=False, compare=False)

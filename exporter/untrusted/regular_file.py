@@ -22,7 +22,11 @@ class UnreadableError(ValueError):
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the content of a regular file; raises UnreadableError, also for another kind of file."""
+    """Return the content of a file.
+
+    Raises:
+        UnreadableError: the file cannot be read, or is not a regular file.
+    """
     try:
         _require_regular(path, path.stat())
         # The file may have been replaced since the check. So open it without blocking, and check it again.
@@ -36,7 +40,11 @@ def read_regular(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a file of UTF-8 text, without a byte order mark; raises UnreadableError."""
+    """Return the text of a regular file in UTF-8, without a byte order mark.
+
+    Raises:
+        UnreadableError: the file cannot be read, is not a regular file, or is not UTF-8.
+    """
     raw = read_regular(path)
     try:
         return raw.decode("utf-8-sig")
@@ -46,7 +54,6 @@ def read_text(path: Path) -> str:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """Return why a file cannot be read, as the `reason` of an UnreadableError."""
     match error:
         case ValueError():  # the name contains a NUL or a lone surrogate
             return "cannot be read: no file can have this name"
@@ -59,7 +66,6 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def _require_regular(path: Path, status: os.stat_result) -> None:
-    """Raise UnreadableError if the status of a file says that it is not a regular file."""
     if stat.S_ISREG(status.st_mode):
         return
     reason = next((reason for is_kind, reason in _KINDS if is_kind(status.st_mode)), "is not a regular file")

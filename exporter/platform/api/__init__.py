@@ -1,6 +1,5 @@
 """The operations of the platform and the models of their answers, one module for each area.
 
 In: ids and other parameters. Out: requests to an `exporter.platform.operation.Caller`, and typed answers. The models
-contain the whole documented answer, so that a new metric needs no new field. `operations.py` lists the operations, and
-`charts.py` converts the charts of answers to days.
+contain the whole documented answer. `operations.py` lists the operations, `charts.py` reads the charts of answers.
 """

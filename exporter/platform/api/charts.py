@@ -19,7 +19,7 @@ def bucket_time(key: str) -> datetime | None:
     """Return the UTC time at which a bucket of a chart begins, from the bucket's key; None if the key is not a date.
 
     Accepts `08-02-2026`, `2026-02-08`, and times such as `2026-02-08 00:00` or `2026-02-08T00:00:00.123456789Z`; they
-    are in UTC if they have no offset. Results are cached because all zones send the same keys.
+    are in UTC if they have no offset. Results are cached because many zones send the same keys.
     """
     key = _DAY_FIRST.sub(r"\3-\2-\1", key)
     if DATE.match(key) is None:
@@ -38,8 +38,9 @@ class Buckets(NamedTuple):
         sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. Empty if
             the chart has no buckets. None if there is no chart, or it has buckets, but none with a date and a value.
         has_unreadable_keys: whether a bucket has a key that is not a date.
-        width: the days from the beginning of a bucket to that of the next (of months, the shortest), if this is regular
-            and longer than a day: either the buckets are so long, or the days between them are missing. Otherwise 0.
+        width: the days between the beginnings of neighbouring buckets, if all of these distances are equal and longer
+            than a day; if all are at least 28 days, as those of months, the shortest. Otherwise, or with fewer than
+            three buckets, 0. Either the buckets are so long, or the days between them are missing.
     """
 
     sums: dict[int, float] | None
@@ -60,7 +61,7 @@ class Buckets(NamedTuple):
         return cls(None if is_unreadable else days, has_unreadable_keys=None in ordinals, width=width)
 
 
-# The keys of most zones are the same. Without the cache, reading them would take 5 % of a poll.
+# Cached because reading the keys takes long, and those of most zones are the same.
 @lru_cache(maxsize=256)
 def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
     """Return the ordinal of each key's day (None if the key is not a date), and the width of the buckets."""
@@ -70,9 +71,8 @@ def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
 
 
 def _width(moments: list[datetime]) -> float:
-    """Return `Buckets.width` of buckets that begin at these times; 0 if there are fewer than three."""
     gaps = [later - earlier for earlier, later in pairwise(sorted(moments))]
-    if len(gaps) < 2:  # noqa: PLR2004 - one distance alone may be an omitted day
+    if len(gaps) < 2:  # noqa: PLR2004 - a single distance may be an omitted day
         return 0
     shortest = min(gaps)
     # Months have different lengths.

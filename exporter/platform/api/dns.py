@@ -34,7 +34,7 @@ class DnsZoneStatistics(PascalWire):
 
     @cached_property
     def charts(self) -> Mapping[str, Buckets]:
-        """The charts of daily counts, by the names of their fields."""
+        """The charts whose keys are dates, by the names of their fields."""
         fields = ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart")
         return {field: Buckets.of(getattr(self, field)) for field in fields}
 
@@ -42,7 +42,8 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets of all charts are longer than a day, and those of all queries add up to the total.
+            WrongShape: the buckets of all charts are longer than a day, and no day is missing between those of
+                `queries_served_chart`, because they add up to the total.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]
@@ -54,7 +55,6 @@ class DnsZoneStatistics(PascalWire):
 
     @model_validator(mode="after")
     def _report_unreadable_keys(self, info: ValidationInfo) -> Self:
-        """Add the charts with keys that are not dates to the context: the set `unexpected` of `responses.payload`."""
         if info.context is not None:
             unreadable = (field for field, buckets in self.charts.items() if buckets.has_unreadable_keys)
             info.context.update(map(to_pascal, unreadable))
@@ -95,10 +95,8 @@ STATISTICS = Operation(
     answer=TypeAdapter(DnsZoneStatistics),
     parameters=(
         Parameter("id", "path", "integer", "DNS zone id (int64)."),
-        Parameter(
-            "dateFrom", "query", "date-time", "First moment of the window; used only with dateTo.", required=False
-        ),
-        Parameter("dateTo", "query", "date-time", "Last moment of the window.", required=False),
+        Parameter("dateFrom", "query", "date-time", "First moment of the window; only with dateTo.", required=False),
+        Parameter("dateTo", "query", "date-time", "Last moment of the window; only with dateFrom.", required=False),
     ),
 )
 
@@ -108,11 +106,15 @@ RECORD_SCAN = Operation(
     help="The latest record scan of a DNS zone.",
     answer=TypeAdapter[DnsRecordScanJob | None](DnsRecordScanJob),
     parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
-    # The zone was never scanned, or does not exist; only the statistics show which.
+    # The zone was never scanned, or does not exist; the answer does not show which.
     absent=frozenset({404}),
 )
 
 
 async def read_statistics(caller: Caller, zone_id: int) -> Answer[DnsZoneStatistics]:
-    """Return the query statistics of a zone; raises PlatformError, and NotFound if the zone does not exist."""
+    """Return the query statistics of a zone.
+
+    Raises:
+        PlatformError: there is no usable answer; `NotFound` if the zone does not exist.
+    """
     return await caller.call(Request(STATISTICS, path={"id": zone_id}))

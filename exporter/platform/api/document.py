@@ -1,4 +1,4 @@
-"""The model of a JSON answer of any shape, as configured endpoints have; its secrets are masked."""
+"""The model of answers of configured endpoints, which are JSON of any shape."""
 
 from typing import Any
 
@@ -16,7 +16,6 @@ class Document(Wire):
     @model_validator(mode="before")
     @classmethod
     def _fields_of(cls, data: object) -> dict[str, object]:
-        """Return the fields of the model: the whole body, with its secrets masked, is `value`."""
         mask_secrets(data)
         return {"value": data}
 

@@ -61,10 +61,10 @@ class SearchListing:
 
     Attributes:
         names: resource → its name, which is empty if the platform sent none.
-        total: the platform's count; None if it sent none.
-        complete: whether the number of distinct resources equals the platform's count.
-        fault: the error that ended the search early. None if there was none, or if it was `Rejected`: platforms may
-            refuse a page after the first 10,000 results, which is no fault.
+        total: the platform's last count of the resources; None if it sent none.
+        complete: whether the number of distinct resources equals `total`.
+        fault: the error of a later page, which ended the search. None without one, or if it was `Rejected`: platforms
+            may refuse to show more than 10,000 results.
     """
 
     names: Mapping[ResourceKey, str]
@@ -74,7 +74,7 @@ class SearchListing:
 
 
 async def count_results(caller: Caller, text: str) -> Answer[int | None]:
-    """Return the number of resources that a search finds; None if the platform does not send it.
+    """Return the platform's number of resources that a search finds; None if it sent none.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -84,12 +84,12 @@ async def count_results(caller: Caller, text: str) -> Answer[int | None]:
 
 
 async def _page(caller: Caller, skipped: int, size: int) -> Answer[SearchResponse]:
-    """Return a page of a search without a text, which finds every resource."""
+    """Return a page of a search without a text, which should find every resource."""
     return await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
 
 
 async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
-    """Return the size of pages that the platform accepts, and the first page; raises PlatformError."""
+    """Return the size of pages that the platform accepts, and the first page."""
     try:
         return PAGE_SIZE, await _page(caller, 0, PAGE_SIZE)
     except Rejected:
@@ -99,8 +99,8 @@ async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
 async def list_resources(caller: Caller) -> Answer[SearchListing]:
     """List all resources of the account.
 
-    If a later page fails, the pages before it are returned as an incomplete listing: platforms show 10,000 results at
-    most, and answer requests for more with errors of any kind.
+    If a later page fails, the pages before it are returned: platforms may show 10,000 results at most, and answer
+    requests for more with an error of any kind.
 
     Raises:
         PlatformError: the first page gave no usable answer.
@@ -128,7 +128,6 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         try:
             answer = await _page(caller, received, size)
         except PlatformError as error:
-            # The platform may refuse to show more results; that is not a fault.
             fault = None if isinstance(error, Rejected) else error
             break
     complete = total is not None and len(names) == total

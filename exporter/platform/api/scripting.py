@@ -13,7 +13,7 @@ SCRIPT_TYPE: Mapping[int, str] = {0: "dns", 1: "cdn", 2: "middleware"}
 
 
 class Variable(PascalWire):
-    """A script's variable; its default value may be a secret and is never shown."""
+    """A script's variable; the default value may be a secret."""
 
     id: Integer = None
     name: str | None = None
@@ -57,7 +57,7 @@ class Integration(PascalWire):
 
 
 class EdgeScript(PascalWire):
-    """A script. Its monthly values are those of the month to date: dollars, requests, milliseconds of CPU time."""
+    """A script, with the cost (dollars), requests and CPU time (milliseconds) of the month to date."""
 
     id: Integer = None
     name: str | None = None

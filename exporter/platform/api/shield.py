@@ -12,7 +12,7 @@ from exporter.platform.wire import Each, Envelope, Unusable
 
 T = TypeVar("T")
 
-# A zone takes about a kilobyte, or several if it has long lists of rules: a page stays far below `PAGE_LIMIT`.
+# A zone takes about a kilobyte, or several if it has long lists of rules: a page should stay far below `PAGE_LIMIT`.
 PAGE_SIZE = 200
 # Ends the listing if a platform sends new zones without end.
 MOST_PAGES = 10_000
@@ -135,8 +135,8 @@ class ZoneListing:
     Attributes:
         zones: id → zone, in the platform's order.
         unusable: id of a zone that has only an invalid item → what is wrong with the item.
-        total: the platform's count; None if it sent none.
-        complete: whether the number of distinct zones, with the unusable ones, equals the platform's count.
+        total: the platform's count on the last page; None if that page has none.
+        complete: whether the number of distinct zones, with the unusable ones, equals `total`.
     """
 
     zones: Mapping[int, models.ShieldZone]

@@ -73,7 +73,7 @@ class ShieldZone(CamelWire):
 
 
 class Page(CamelWire):
-    """Where a page stands in the list of shield zones: its number, the next one, and the size of the list."""
+    """The position of a page in the list of shield zones, and the size of the list."""
 
     total_count: Integer = None
     total_pages: Integer = None
@@ -115,7 +115,6 @@ class RateLimitMetrics(CamelWire):
 
     @model_validator(mode="after")
     def _report_unreadable_keys(self, info: ValidationInfo) -> Self:
-        """Add the chart to the context (the set `unexpected` of `responses.payload`) if a key is not a date."""
         if info.context is not None and any(bucket_time(key) is None for key in self.days or ()):
             info.context.add("ratelimitOverviewPastTwentyEightDays")
         return self

@@ -19,7 +19,7 @@ LONGEST_INTEGER = 4_000
 
 
 def read_row(raw: object) -> tuple[Cell, ...]:
-    """Convert the JSON of a row to Python values. Pydantic models would take ten times as long.
+    """Convert the JSON of a row to Python values, without pydantic models, which would take longer.
 
     Raises:
         ValueError: the row does not have the protocol's shape.
@@ -30,7 +30,6 @@ def read_row(raw: object) -> tuple[Cell, ...]:
 
 
 def _cell(raw: object) -> Cell:
-    """Convert the JSON of a value; infinity and NaN become None. Raises ValueError if it is no value of SQL."""
     match raw:
         case {"type": "text", "value": str(text)}:
             return text
@@ -71,14 +70,14 @@ class StatementResult(Wire):
 
 
 class Description(Wire):
-    """The description of a statement that is not executed."""
+    """The description of a statement, which is not executed."""
 
     is_explain: bool | None = None
     is_readonly: bool
 
 
 class StreamResponse(Wire):
-    """The answer to a request of a pipeline that succeeded."""
+    """The answer to a successful request of a pipeline."""
 
     type: str | None = None
     result: dict[str, Any] | None = None
@@ -152,7 +151,7 @@ async def execute(
         caller: makes the call.
         statements: the statements.
         most_rows: the highest number of rows to read of each result; None reads all.
-        writes: whether a statement may write; the request is then sent only once.
+        writes: whether a statement may write; then the request is not repeated after a failure.
 
     Raises:
         PlatformError: there is no usable answer to the whole request.
@@ -169,7 +168,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
     """Return whether a statement only reads, as its database describes it.
 
     Raises:
-        StatementError: the statement is not valid.
+        StatementError: the answer is an SQL error, for example because the statement is not valid.
         PlatformError: there is no usable answer, or it does not describe the statement.
     """
     answer = await caller.call(_pipeline_of([{"type": "describe", "sql": sql}], PIPELINE))
@@ -179,18 +178,18 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
     try:
         return _DESCRIPTION.validate_python(result).is_readonly
     except ValidationError:
-        raise WrongShape("the description of a query has another shape than documented", status=200) from None
+        raise WrongShape("the description of a query has another shape than expected", status=200) from None
 
 
 def _pipeline_of(
     requests: Sequence[Mapping[str, Any]], operation: Operation[PipelineResponse]
 ) -> Request[PipelineResponse]:
-    """Return the HTTP request for some of the protocol's requests: without a baton, in a new stream that it closes."""
+    # Without a baton, the database opens a new stream; the last request closes it.
     return Request(operation, body={"baton": None, "requests": [*requests, {"type": "close"}]})
 
 
 def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | StatementError]:
-    """Return the first `number` results or SQL errors of an answer; raises WrongShape if one is missing or neither."""
+    """Return the first `number` results or SQL errors; raises WrongShape if one is missing, or is neither."""
     results = answer.results
     if len(results) < number:
         raise WrongShape(f"the database answered {number} requests with {len(results)} results", status=200)
@@ -206,13 +205,12 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
 
 
 def _rows(result: Mapping[str, Any], most_rows: int | None) -> Rows:
-    """Convert the JSON of a result, with `most_rows` rows at most (None: all); raises WrongShape if it is malformed."""
     try:
-        # Numbers that cannot be read here are not reported: they are statistics of the result, which no metric uses.
+        # Unreadable numbers are not reported: they are statistics of the result, which no metric uses.
         parsed = validated(_RESULT.validate_python, result, set())
         rows = tuple(map(read_row, parsed.rows[:most_rows]))
     except ValueError:
-        raise WrongShape("a result of the database has another shape than documented", status=200) from None
+        raise WrongShape("a result of the database has another shape than expected", status=200) from None
     columns = tuple(column.name or "" for column in parsed.cols)
     if any(len(row) != len(columns) for row in rows):
         raise WrongShape("a row of the database has more or fewer values than there are columns", status=200)

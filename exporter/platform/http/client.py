@@ -1,6 +1,6 @@
-"""The client of one account, through which every call to its platform is made.
+"""The client of one account or database.
 
-`PollCalls.call` makes a call: it waits for the budget, sends the request, and repeats a read that failed.
+`PollCalls.call` waits for the budget, sends a request, and repeats a read after a temporary failure.
 """
 
 import asyncio
@@ -26,58 +26,53 @@ from exporter.platform.operation import ADDRESS, Answer, Operation, Request, add
 
 T = TypeVar("T")
 
-# The highest number of attempts of a read. The wait between two attempts is random; its maximum is `FIRST_WAIT` seconds
-# at first, and doubles with each attempt.
+# The highest number of attempts of a read.
 ATTEMPTS = 3
+# The highest random part of the wait before the second attempt, in seconds; it doubles with each further attempt.
 FIRST_WAIT = 0.5
-# The longest wait, in seconds, for a retry or for the end of a pause. If that would take longer, the call fails; the
-# target of a poll is polled again later.
+# The longest wait, in seconds, for a retry or for the end of a pause. If the wait would be longer, the call fails.
 LONGEST_WAIT = 2.0
-# The shortest time limit of a retry, in seconds. Without this much time left, there is no retry.
+# There is no retry if less than this many seconds would be left for it.
 SHORTEST_ATTEMPT = 1.0
-# A body of more bytes than this is parsed by the executor. Parsing a shorter one takes a few milliseconds.
+# A body of more bytes than this is parsed by the executor `Client.parsing`, if there is one.
 LONG_BODY = 512 * 1024
 
 
 class Observer:
-    """Receives the events of one account's calls; this base class ignores them. No method blocks or raises."""
+    """Receives the events of a client's calls; this base class ignores them. The methods must not block or raise."""
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """Report that an attempt ended.
 
         Args:
-            operation: the operation's name, such as `dns_statistics`.
+            operation: the operation's name.
             code: the HTTP status, or `none` without one.
             seconds: the duration.
-            reason: why the attempt failed, a `reason` of `exporter.platform.errors`; None if it did not fail.
+            reason: why the attempt failed, a `reason` of `exporter.platform.errors`; None if it did not fail, or if
+                the platform has no data (`NotAvailable`).
         """
 
     def retried(self, operation: str) -> None:
-        """Report that a call failed and will be attempted again."""
+        """Report that an attempt failed, and that the call is going to be attempted again."""
 
     def unexpected(self, operation: str, field: str) -> None:
-        """Report that a field of a good answer had an unknown or unreadable value."""
+        """Report a field of a good answer that contained something unknown or unreadable."""
 
     def throttled(self, seconds: float) -> None:
-        """Report how many seconds a call waited for the account's budget."""
+        """Report how many seconds an attempt waited for the budget, or for the end of a pause."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Client:
-    """Carries out operations for one account, within its budget.
+    """Carries out operations for one account or database.
 
     Attributes:
         base_url: the address of the management API, or of a database.
-        credential: how calls are authenticated.
-        connect: creates the transport that sends the requests; `connector` of `connector.py` returns such a function.
-        rate_limiter: limits the calls of the account.
-        timeout: the time limit of an attempt, in seconds. A retry has less if the poll ends earlier.
-        observer: is notified of every attempt.
+        connect: creates the transport; `connector` of `connector.py` returns such a function.
+        timeout: the time limit of an attempt, in seconds. A retry may have less.
         random: returns a number in [0, 1).
-        platform_time: the platform's time, which the `Date` of answers updates.
-        parsing: parses long answers, one at a time, because parsing takes much memory. None: they are parsed on the
-            event loop, as in a command that does nothing else meanwhile.
-        secrets: texts that are masked in answers besides the credential, such as a proxy's password.
+        parsing: parses long answers; with one thread, because parsing takes much memory. None: the event loop does it.
+        secrets: texts that are masked like the credential, such as a proxy's password.
     """
 
     base_url: str
@@ -102,11 +97,11 @@ class Client:
             await self._transport.aclose()
 
     def calls_until(self, moment: float) -> "PollCalls":
-        """Return the calls of one poll; their answers are useless after this time on the monotonic clock."""
+        """Return the calls of a poll or a command; answers are useless after this moment of the monotonic clock."""
         return PollCalls(self, moment)
 
     def utc_now(self) -> datetime:
-        """Return the platform's time now, or this machine's while that is unknown."""
+        """Return the platform's time now; this machine's if the platform's is not known."""
         return self.platform_time.now() or self.clocks.utc()
 
     async def open_transport(self) -> httpx.AsyncBaseTransport:
@@ -122,8 +117,7 @@ class Client:
     async def attempt(self, call: "ReadyCall[T]", time_limit: float) -> Answer[T]:
         """Send a call once, and read its answer; notify the observer and the rate limiter of the result.
 
-        `time_limit` is in seconds. It is also the longest duration that is reported, since the clock includes the time
-        while the machine was suspended.
+        A duration above `time_limit` (in seconds) is reported as this limit: the clock also counts suspended time.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -146,8 +140,7 @@ class Client:
         return answer
 
     def _report_failure(self, operation: str, status: int, seconds: float, error: PlatformError) -> None:
-        """Notify the observer and the rate limiter of a failed attempt; `status` is that of HTTP, 0 without one."""
-        # It is not a failure that the platform has no data.
+        # That the platform has no data is not a failure.
         reason = None if isinstance(error, errors.NotAvailable) else error.reason
         self.observer.attempted(operation, str(status) if status else "none", seconds, reason)
         if errors.asks_to_wait(error):
@@ -157,7 +150,6 @@ class Client:
             self.rate_limiter.recover(operation)
 
     async def _send(self, call: "ReadyCall[T]", time_limit: float) -> tuple[httpx.Response, bytes]:
-        """Send a request, and return the response and its body; raises PlatformError if there is no complete answer."""
         response: httpx.Response | None = None
         try:
             async with asyncio.timeout(time_limit):
@@ -177,12 +169,11 @@ class Client:
             raise fault from None
 
     async def _read(self, operation: Operation[T], response: httpx.Response, body: bytes, seconds: float) -> Answer[T]:
-        """Return the answer of a response; raises the failure that its status or body reports."""
         status = response.status_code
         date = http_date(response.headers.get("date"))
         retry_after = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         failure = None if response.is_success else responses.status_error(status, body, retry_after)
-        # An error key such as `no_configuration` in the body says more than the status, and has priority.
+        # An error key such as `no_configuration` says more than the status, and has priority.
         is_absent = status in operation.absent and not isinstance(failure, errors.NotAvailable)
         if failure is not None and not is_absent:
             raise failure
@@ -198,7 +189,6 @@ class Client:
         return Answer(value, moment, body, seconds)
 
     async def _payload(self, operation: Operation[T], raw: bytes, status: int) -> T:
-        """Return the payload of a body, and notify the observer of unexpected values in it."""
         unexpected = set[str]()
         if self.parsing is None or len(raw) <= LONG_BODY:
             value = responses.payload(operation, raw, status, unexpected)
@@ -214,10 +204,8 @@ class ReadyCall(Generic[T]):
     """A call that is ready to be sent; all of its attempts send the same request.
 
     Attributes:
-        request: the HTTP request.
-        transport: sends the request.
         key: the key or token in the request.
-        secrets: all secrets of the call, which are masked in its answer.
+        secrets: the texts to mask in the answer, the key among them.
     """
 
     operation: Operation[T]
@@ -232,7 +220,6 @@ class PollCalls:
     """The calls of one poll, or of one command.
 
     Attributes:
-        client: the account's client.
         until: the time on the monotonic clock after which answers are useless. It limits retries, not first attempts.
         call_count: the number of calls so far, without retries.
     """
@@ -242,7 +229,7 @@ class PollCalls:
     call_count: int = 0
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request, and return its answer; repeat a read that failed while its answer would still be useful.
+        """Send a request; after a temporary failure, repeat a read if enough time is left.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -262,7 +249,6 @@ class PollCalls:
             attempt += 1
 
     async def _prepare(self, request: Request[T]) -> ReadyCall[T]:
-        """Return the call of a request with the current key or token; raises CredentialError if that cannot be used."""
         client, operation = self.client, request.operation
         key = await client.credential.current_key()
         header, value = client.credential.header_with(key)
@@ -280,7 +266,6 @@ class PollCalls:
         return ReadyCall(operation, http_request, await client.open_transport(), key, secrets)
 
     async def _attempt(self, call: ReadyCall[T], attempt: int) -> Answer[T]:
-        """Wait for the budget, and send a call once; record whether the platform accepts the key."""
         client = self.client
         began = client.clocks.monotonic()
         await client.rate_limiter.acquire(call.operation.name, LONGEST_WAIT)
@@ -298,14 +283,13 @@ class PollCalls:
         return answer
 
     def _time_limit(self, attempt: int) -> float:
-        """Return the time limit of an attempt in seconds: the client's; for a retry, at most the time that is left."""
         if attempt == 1:
             return self.client.timeout
         # The retry may have waited for the budget until less time than the shortest limit was left.
         return min(self.client.timeout, max(SHORTEST_ATTEMPT, self.until - self.client.clocks.monotonic()))
 
     def _wait_before_retry(self, operation: Operation[T], error: PlatformError, attempt: int) -> float | None:
-        """Return the seconds until the next attempt, at least as many as the platform asked for; None: no retry."""
+        """Return the seconds until the next attempt; None: no retry."""
         if not errors.may_be_retried(error) or operation.writes or attempt >= ATTEMPTS:
             return None
         jitter = self.client.random() * FIRST_WAIT * 2 ** (attempt - 1)
@@ -320,31 +304,31 @@ _PLACEHOLDER = httpx.URL("http://platform")
 
 @lru_cache
 def _headers(method: str, name: str, value: str) -> httpx.Headers:
-    """Return the headers of a request with the credential's header `name: value`; cached, as this takes long."""
+    """Return the headers of a request, `name: value` among them; cached, because creating headers takes long."""
     return httpx.Headers(headers_of(method) | {name: value})
 
 
 class TlsFailed(httpx.ConnectError):
-    """The handshake failed, or the certificate is not trusted."""
+    """TLS failed, for example because the certificate is not trusted."""
 
 
 class Unresolved(httpx.ConnectError):
-    """The host name has no address."""
+    """The host name does not resolve, or is not valid."""
 
 
 class HeadTooLarge(httpx.RemoteProtocolError):
-    """An answer has a header that is too long, or too many headers."""
+    """An answer has a header or another line that is too long, or too many headers."""
 
 
 # The exception of httpx, the error for it, and how its text begins. The first entry that matches decides.
 _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
-    (httpx.ProxyError, errors.ProxyFault, "the proxy refused the call"),
-    (TlsFailed, errors.TlsFault, "the TLS handshake failed"),
+    (httpx.ProxyError, errors.ProxyFault, "no connection through the proxy"),
+    (TlsFailed, errors.TlsFault, "TLS failed"),
     (Unresolved, errors.NameFault, "the host name does not resolve"),
     (httpx.ConnectTimeout, errors.ConnectTimeout, "no connection within the time limit"),
-    (httpx.ConnectError, errors.Refused, "nothing accepts connections at the address"),
+    (httpx.ConnectError, errors.Refused, "no connection could be made"),
     (httpx.NetworkError, errors.Reset, "the connection ended before the answer did"),
-    (HeadTooLarge, errors.BodyTooLarge, "the answer has more than 128 headers, or a header of more than 8,190 bytes"),
+    (HeadTooLarge, errors.BodyTooLarge, "the head of the answer has over 128 headers, or a line over 8,190 bytes"),
     (httpx.DecodingError, errors.NotJson, "the body cannot be decoded"),
     (httpx.RemoteProtocolError, errors.NotHttp, "the answer is not HTTP"),
     (httpx.HTTPError, errors.TransportError, "the call failed"),
@@ -352,6 +336,6 @@ _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
 
 
 def fault_of(error: httpx.HTTPError, host: str) -> PlatformError:
-    """Return the error for an exception of httpx, with the host and the operating system's message, if there is one."""
+    """Return the error for an exception of httpx, with the host and the text of the exception."""
     kind, words = next((kind, words) for exception, kind, words in _ERRORS if isinstance(error, exception))
     return kind(f"{words} ({host}: {error})" if str(error) else f"{words} ({host})")

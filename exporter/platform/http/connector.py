@@ -1,6 +1,6 @@
 """Finds the proxy of an account in the environment, and creates the transport that sends the account's requests.
 
-The proxy is chosen by the rules that curl and Go share (docs/configuration.md, "Proxies").
+docs/configuration.md, "Proxies", has the rules by which the proxy is chosen.
 """
 
 import re
@@ -38,7 +38,7 @@ def connector(
         connect_seconds: the time limit for connecting.
 
     Raises:
-        ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
+        ProxyFault: the environment's proxy setting cannot be used.
     """
     proxy = proxy_of(base_url)
 
@@ -53,10 +53,10 @@ def connector(
 
 
 def proxy_of(base_url: str) -> httpx.Proxy | None:
-    """Return the proxy for calls to an address; None if they use none.
+    """Return the proxy for calls to an address; None for calls without a proxy.
 
     Raises:
-        ProxyFault: the environment variable is not the URL of an HTTP proxy.
+        ProxyFault: the environment's proxy setting cannot be used.
     """
     address, variable = _address_and_variable(base_url)
     if not address:
@@ -73,7 +73,7 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
 
 
 def _address_and_variable(base_url: str) -> tuple[str, str]:
-    """Return the URL of the proxy for an address, and its environment variable in capitals; both empty without one."""
+    """Return the URL of the proxy for an address, and the name of its variable in capitals; both empty without one."""
     parts = urlsplit(base_url)
     # For a variable such as `HTTPS_PROXY`, the key is `https`; `ALL_PROXY` is `all`, and `NO_PROXY` is `no`.
     proxies = getproxies_environment()
@@ -86,10 +86,10 @@ def _address_and_variable(base_url: str) -> tuple[str, str]:
 
 
 def proxy_secrets(base_url: str) -> tuple[str, ...]:
-    """Return the texts to mask if calls to an address use a proxy: its password, and its credentials in base64.
+    """Return the proxy's password or token for calls to an address, and its credentials in base64; empty without any.
 
     Raises:
-        ProxyFault: the environment's proxy setting is not the URL of an HTTP proxy.
+        ProxyFault: the environment's proxy setting cannot be used.
     """
     proxy = proxy_of(base_url)
     if proxy is None or proxy.raw_auth is None:
@@ -101,12 +101,12 @@ def proxy_secrets(base_url: str) -> tuple[str, ...]:
 
 
 def is_direct(host: str, port: int, excluded: str) -> bool:
-    """Return whether calls to a host use no proxy, because it is this machine or `NO_PROXY` excludes it.
+    """Return whether calls to a host use no proxy, because the host is a loopback or `NO_PROXY` excludes it.
 
     Args:
         host: a host name, which may end with a dot, or an address without brackets.
         port: the port of the calls.
-        excluded: the value of `NO_PROXY`: addresses, networks and domains, each with or without a port.
+        excluded: the value of `NO_PROXY`: `*`, addresses, networks and domains, each with or without a port.
     """
     host = host.lower().rstrip(".")
     address = _as_ip_address(host)
@@ -116,7 +116,6 @@ def is_direct(host: str, port: int, excluded: str) -> bool:
 
 
 def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, port: int) -> bool:
-    """Return whether an entry of `NO_PROXY` matches a host and port; `address` is the host as an IP address, if any."""
     if entry == "*":
         return True
     parts = _ENTRY.fullmatch(entry)
@@ -137,7 +136,6 @@ def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, 
 
 
 def _as_ip_address(host: str) -> IPv4Address | IPv6Address | None:
-    """Return a host as an IP address; None if it is a name."""
     try:
         return ip_address(host)
     except ValueError:

@@ -10,12 +10,12 @@ class Credential:
 
     Args:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
-        read: returns the key or token; called for each request, so that a rotated one is used at once.
+        read: returns the current key or token, or raises CredentialError.
         start_refresh: starts to look for a rotated key, and returns at once; by default, it does nothing.
-        refresh: looks for a rotated key, and waits for the result; awaited before `read`. None: there is no rotation.
+        refresh: looks for a rotated key; awaited before each call. None: there is no rotation.
 
     Attributes:
-        problem: why the last use of the key or token failed, as the end of a sentence; empty if it did not fail.
+        problem: what is wrong with the key or token, as the end of a sentence; empty if nothing is known to be wrong.
     """
 
     __slots__ = ("_failed_key", "_read", "_refresh", "_scheme", "problem", "start_refresh")
@@ -32,14 +32,14 @@ class Credential:
         self.start_refresh = start_refresh
         self._refresh = refresh
         self.problem = ""
-        # The key or token that failed; empty if it could not be read.
+        # The key or token with the problem; empty if it could not be read.
         self._failed_key = ""
 
     async def current_key(self) -> str:
-        """Return the current key or token; if that fails, `problem` says so afterwards.
+        """Return the current key or token, or set `problem`.
 
         Raises:
-            CredentialError: it cannot be read, or a header cannot contain it.
+            CredentialError: the key or token cannot be read, or a header cannot contain it.
         """
         if self._refresh is not None:
             await self._refresh()
@@ -50,7 +50,7 @@ class Credential:
             raise
         if not key or not key.isascii() or not key.isprintable():
             self._failed_key, self.problem = key, "cannot be used"
-            raise CredentialError("the key is empty, or contains characters that are not allowed in a header")
+            raise CredentialError("the key or token is empty, or contains characters that are not allowed in a header")
         return key
 
     def header_with(self, key: str) -> tuple[str, str]:
@@ -58,15 +58,15 @@ class Credential:
         return ("AccessKey", key) if self._scheme == "access_key" else ("Authorization", f"Bearer {key}")
 
     def refuse(self, key: str) -> None:
-        """Record that the platform does not accept this key or token."""
+        """Set `problem`: the platform does not accept this key or token."""
         self._failed_key, self.problem = key, "is not accepted"
 
     def clear_problem(self) -> None:
-        """Clear `problem`: the platform accepted the key or token, or it was replaced by one that was not tried yet."""
+        """Clear `problem`: the key or token was accepted, or replaced."""
         self.problem = ""
 
     def is_replaced(self) -> bool:
-        """Return whether the key or token failed at its last use, and there is another one now."""
+        """Return whether there is a problem, and there is a different key or token now."""
         try:
             return bool(self.problem) and self._read() != self._failed_key
         except CredentialError:

@@ -1,9 +1,9 @@
 """The request budget of one account: a rate, a limit of calls in flight, and the pauses of its operations.
 
-An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. It also halves the rate, which
-rises again with each other answer, except a 5xx. If two operations are paused at the same time, all calls of the
-account wait. The length of a pause is guessed: at first about a second, then twice as long each time, up to a minute.
-If `Retry-After` asks for a longer one, the pause lasts as long as asked, up to five minutes.
+An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. The first of such answers also
+halves the rate, which rises again with each other answer, except a 5xx. If two operations are paused at the same time,
+all calls of the account wait. The length of a pause is guessed: at first up to a second, then twice as long each time,
+up to a minute. If `Retry-After` asks for a longer pause, it lasts as long as asked, up to five minutes.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from exporter.platform.errors import RateLimited
 # The longest pause of an operation, in seconds. If the platform asks for a longer one, only the target that was called
 # waits for so long, because the answer may concern that target alone.
 LONGEST_PAUSE = 300.0
-# The first and the longest guess of a pause, in seconds, after an answer that does not say how long to wait.
+# The first and the longest guess of a pause, in seconds.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
 # After a delay of the process, the calls of at most this many seconds are made up for at once.
@@ -42,8 +42,8 @@ class RateLimiter:
         random: returns a number in [0, 1); a guessed pause is between half of the guess and all of it.
 
     Attributes:
-        rate: requests a second that are granted as long as no answer asks to wait.
-        max_in_flight: calls at once that are granted.
+        rate: the requests a second that are granted if no answer has asked to wait.
+        max_in_flight: the calls at once that are granted.
     """
 
     def __init__(self, rate: float, max_in_flight: int, *, clocks: Clocks, random: Callable[[], float]) -> None:
@@ -66,17 +66,17 @@ class RateLimiter:
         return self.rate * self._granted_share
 
     def paused_for(self, *operations: str) -> float:
-        """Return the seconds until all of these operations may be called: 0 unless one, or the account, is paused."""
+        """Return the seconds until none of these operations is paused, nor the account; 0 without a pause."""
         ends = [self._pauses[name].until for name in operations if name in self._pauses]
         return max(0.0, max([self._paused_until, *ends]) - self._clocks.monotonic())
 
     async def acquire(self, operation: str, longest: float) -> None:
         """Wait until an operation may be called. The caller then calls `release` after the call.
 
-        `longest` is the most seconds to wait for the end of a pause.
+        `longest` is the longest rest of a pause to wait for, in seconds.
 
         Raises:
-            RateLimited: the pause takes longer; `retry_after` is the rest of it, in seconds.
+            RateLimited: a pause lasts longer than that; `retry_after` is its rest, in seconds.
         """
         while True:
             await self._wait_for_pause(operation, longest)
@@ -88,11 +88,10 @@ class RateLimiter:
                 raise
             if not self.paused_for(operation):
                 return
-            # It was paused while the call waited for its turn.
+            # The operation was paused while the call waited for its turn.
             self._in_flight.release()
 
     async def _wait_for_pause(self, operation: str, longest: float) -> None:
-        """Wait for the end of an operation's pause; raises RateLimited if that takes longer than `longest` seconds."""
         while (left := self.paused_for(operation)) > 0:
             if left > longest:
                 message = (
@@ -102,7 +101,6 @@ class RateLimiter:
             await self._clocks.sleep(left)
 
     async def _wait_for_slot(self) -> None:
-        """Wait for the next slot of the rate; calls get slots in the order of their arrival."""
         # Only one call at a time waits for a slot. If several calls had slots in advance, all of these slots would be
         # past after a stall of the process, and the calls would be sent at once.
         async with self._turn:
@@ -115,7 +113,7 @@ class RateLimiter:
             self._next_slot_at = counted_from + 1.0 / self.effective_rate
 
     def release(self) -> None:
-        """Report the end of a call for which `acquire` has waited, after a success or a failure."""
+        """Report the end of a call that `acquire` has granted."""
         self._in_flight.release()
 
     def recover(self, operation: str) -> None:

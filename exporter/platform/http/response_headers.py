@@ -12,7 +12,7 @@ LONGEST_RETRY_AFTER = 3600.0
 def http_date(text: str | None) -> datetime | None:
     """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable.
 
-    Results are cached, because all answers of a second have the same date.
+    Results are cached, because successive answers often have the same date.
     """
     if not text:
         return None
@@ -28,7 +28,7 @@ def retry_after_seconds(value: str | None, now: datetime) -> float | None:
 
     Args:
         value: the header: a number of seconds, or an HTTP date; blanks around it are ignored.
-        now: the time that a date is compared with: the answer's `Date` or, without one, this machine's time.
+        now: the time that a date is compared with.
     """
     text = "" if value is None else value.strip()
     if text.isascii() and text.isdigit():

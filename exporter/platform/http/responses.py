@@ -16,30 +16,29 @@ from exporter.platform.wire import Envelope, Wire, describe, validated
 
 T = TypeVar("T")
 
-# The number of bytes that are read of the body of an error.
+# The body of an error is read until it has more bytes than this.
 ERROR_BODY_LIMIT = 64 * 1024
 # A longer integer does not fit in a float, which holds at most 309 digits and a sign.
 _MOST_DIGITS = 310
 _PARTIAL = 206
 _LOWEST_FAILURE = 400
-# How many bytes of a body that is text are read for the error's message.
+# How many bytes of a body that is not JSON are used for the error's message.
 _MOST_TEXT = 1000
-# The number of wrong fields that an error's message lists.
+# The highest number of wrong fields that an error's message lists.
 _MOST_LISTED = 20
 
 
 async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
-    """Read the body of an answer, and close the answer; of the body of an error, read at most about 64 KiB.
+    """Read the body of an answer, and close its stream; of the body of an error, read only the beginning.
 
     Args:
         response: the answer.
         most_bytes: the highest number of bytes in the body of a success.
-        secrets: the secrets of the call. They are masked in the body, so that no name, label or error contains one.
+        secrets: texts that `body_without_secrets` masks in the body.
 
     Raises:
         BodyTooLarge: the answer is a success, and its body has more bytes.
-        httpx.TransportError: the body is not received completely.
-        httpx.DecodingError: the body cannot be decoded.
+        httpx.RequestError: the body cannot be received or decoded.
     """
     limit = most_bytes if response.is_success else ERROR_BODY_LIMIT
     announced = response.headers.get("content-length", "")
@@ -63,11 +62,11 @@ def _too_large(most_bytes: int, response: httpx.Response) -> errors.BodyTooLarge
     return errors.BodyTooLarge(f"the body has more than {most_bytes} bytes", status=response.status_code)
 
 
-# Parts of error keys which mean that the plan does not include the feature, or that it was never set up.
+# Parts of error keys which mean that the plan does not include the feature, or that the feature was never set up.
 _UNAVAILABLE = ("invalid_plan_type", "no_configuration", "not_configured")
 _UNAVAILABLE_OR_NOT_FOUND = (*_UNAVAILABLE, "not_found")
-# Class of error → the parts of error keys that make it `NotAvailable` instead. A `NotFound` that stays one means that
-# the target does not exist.
+# Class of error → the parts of error keys that make it `NotAvailable` instead. A 404 with the key `not_found` stays
+# `NotFound`: the target does not exist.
 _NOT_AVAILABLE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
     errors.Rejected: _UNAVAILABLE_OR_NOT_FOUND,
     errors.Forbidden: _UNAVAILABLE_OR_NOT_FOUND,
@@ -80,10 +79,10 @@ class Failure(NamedTuple):
     """The failure that a body describes, in any of the documented shapes (interface document, Errors).
 
     Attributes:
-        message: the platform's message in one line.
+        message: the texts of the body in one line.
         key: the platform's key for the error.
-        status: the status in the body, if it is 400 or more; else 0.
-        is_reported: whether the body reports a failure even if the HTTP status is a success.
+        status: the `statusCode` in the body, if it is 400 or more; else 0.
+        is_reported: whether the body is that of a failure even if the HTTP status is a success.
     """
 
     message: str = ""
@@ -93,16 +92,13 @@ class Failure(NamedTuple):
 
 
 def failure_in(raw: bytes) -> Failure:
-    """Return the failure that a body describes; the body of a good answer may describe none.
-
-    The body may be problem details, a script error, an envelope, only a status, text, or nothing.
-    """
+    """Return what a body says about a failure; fields about which the body says nothing have their defaults."""
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
         text = raw[:_MOST_TEXT].decode("utf-8", "replace").strip()
-        is_html = text.startswith("<")
-        return Failure("" if is_html else one_line(text))
+        is_markup = text.startswith("<")
+        return Failure("" if is_markup else one_line(text))
     if not isinstance(body, dict):
         return Failure()
     objects = (body[name] for name in ("error", "errorResponse") if isinstance(body.get(name), dict))
@@ -115,7 +111,6 @@ def failure_in(raw: bytes) -> Failure:
 
 
 def _failure_status(fields: Mapping[str, Any]) -> int:
-    """Return the status in a body; 0 if it has none, or that of a success."""
     status = fields.get("statusCode")
     return status if isinstance(status, int) and status >= _LOWEST_FAILURE else 0
 
@@ -125,7 +120,6 @@ def _key_of(fields: Mapping[str, Any]) -> str:
 
 
 def _says_failed(fields: Mapping[str, Any], *, has_error_object: bool) -> bool:
-    """Return whether the fields of a body, with those of its error object, say that the operation failed."""
     success = fields.get("success")
     if success is True:
         return False
@@ -137,7 +131,6 @@ def _says_failed(fields: Mapping[str, Any], *, has_error_object: bool) -> bool:
 
 
 def _message_of(fields: Mapping[str, Any]) -> str:
-    """Return the texts of an error body in one line, with the wrong fields that it lists."""
     parts = [_string(fields, name) for name in ("message", "Message", "title", "detail", "error")]
     listed = fields.get("errors")
     faults = listed[:_MOST_LISTED] if isinstance(listed, list) else []
@@ -152,19 +145,17 @@ def _message_of(fields: Mapping[str, Any]) -> str:
 
 
 def _string(body: object, name: str) -> str:
-    """Return a field of a JSON object if it is text; else an empty text."""
     value = body.get(name) if isinstance(body, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def _class_by_key(kind: type[PlatformError], key: str) -> type[PlatformError]:
-    """Return the class of an error: `NotAvailable` if the error's key says so, else `kind`."""
     parts = _NOT_AVAILABLE_KEYS.get(kind, ())
     return errors.NotAvailable if any(part in key.lower() for part in parts) else kind
 
 
 def status_error(status: int, raw: bytes, retry_after: float | None) -> PlatformError:
-    """Return the error for an HTTP status that is a failure, with the message in the body."""
+    """Return the error for an HTTP status that is no success, with the message in the body."""
     failure = failure_in(raw)
     said = f": {failure.message}" if failure.message else ""
     kind = _class_by_key(class_for_status(status), failure.key)
@@ -175,12 +166,10 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> Platform
 def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[str]) -> T:
     """Return the payload of a body with a success status.
 
-    `unexpected` receives the names of the fields that have an unknown value, or a number or date that cannot be read,
-    which becomes None.
+    `unexpected` receives the names of the fields with an unknown value, or with something that cannot be read.
 
     Raises:
-        BadAnswer, NotJson, WrongShape: the body is not the whole documented JSON.
-        EnvelopeError, NotAvailable, StatusError: the body reports a failure.
+        PlatformError: the body cannot be used, or reports a failure.
     """
     if status == _PARTIAL:
         message = "the platform answered 206 with a part of the body, although all of it was requested"
@@ -190,26 +179,25 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
     try:
         value: Any = _parse(operation.answer, raw, unexpected)
     except ValidationError as error:
-        raise _parse_error(error, raw, status) from None
+        raise _error_of_invalid_body(error, raw, status) from None
     if isinstance(value, Wire) and (value.has_error() or value.is_missing()):
         failure = failure_in(raw)
         if failure.is_reported:
             raise _reported_error(failure, status)
         if value.is_missing():
-            missing = "neither data nor an error" if isinstance(value, Envelope) else "none of the documented fields"
+            missing = "neither data nor an error" if isinstance(value, Envelope) else "none of the expected fields"
             raise errors.WrongShape(f"the platform answered {status} with {missing}", status=status)
     return cast("T", value.payload() if isinstance(value, Envelope) else value)
 
 
 def _parse(adapter: TypeAdapter[T], raw: bytes, unexpected: set[str]) -> T:
-    """Parse and validate a body; a text, number or date that cannot be read affects only its own field."""
     try:
         return adapter.validate_json(raw, context=unexpected)
     except ValidationError as error:
         # Try again, tolerating a byte order mark, invalid UTF-8, unpaired surrogates, and unreadable numbers or dates.
         try:
             body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
-            # As bytes again, in which `_json_bytes` replaces the surrogates.
+            # As bytes again, because encoding replaces the surrogates.
             return validated(
                 lambda value: adapter.validate_json(_json_bytes(value), context=unexpected), body, unexpected
             )
@@ -218,41 +206,37 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unexpected: set[str]) -> T:
 
 
 def _integer(digits: str) -> int | float:
-    """Convert an integer of JSON; one with more digits than a float can hold becomes infinity."""
+    """Convert an integer of JSON; one that is too large for a float becomes infinity."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def _json_bytes(value: object) -> bytes:
-    """Write JSON; unpaired surrogates become question marks."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _is_not_json(error: ValidationError) -> bool:
-    """Return whether a body is not valid because it is not JSON."""
     if error.error_count() > 1:
-        # Such a body is JSON with several faults; listing them could take long.
+        # The body is JSON with several faults. Listing them could take long.
         return False
     (fault,) = error.errors(include_input=False)
     return fault["type"] == "json_invalid"
 
 
-def _parse_error(error: ValidationError, raw: bytes, status: int) -> PlatformError:
-    """Return the error for a body that is not valid; `error` says why."""
+def _error_of_invalid_body(error: ValidationError, raw: bytes, status: int) -> PlatformError:
     if _is_not_json(error):
-        form = "HTML" if raw.lstrip().startswith(b"<") else "not complete JSON"
+        form = "HTML or XML" if raw.lstrip().startswith(b"<") else "not valid JSON"
         return errors.NotJson(f"the platform answered {status} with a body that is {form}", status=status)
     failure = failure_in(raw)
     if failure.is_reported:
         return _reported_error(failure, status)
-    return errors.WrongShape(f"the body has another shape than documented: {describe(error)}", status=status)
+    return errors.WrongShape(f"the body has another shape than expected: {describe(error)}", status=status)
 
 
 def _reported_error(failure: Failure, status: int) -> PlatformError:
-    """Return the error for a failure that the body reports although the HTTP status is a success."""
     said = failure.message or failure.key or (f"status {failure.status}" if failure.status else "without a message")
     # Callers act on these statuses.
     is_acted_on = failure.status in (401, 403, 429, 503)
-    # A 404 is left out: as an HTTP status it means that the target no longer exists, in a body it does not.
+    # A 404 is left out: as an HTTP status it means that the target does not exist, in a body it may mean another thing.
     is_status_alone = not failure.key and not failure.message and failure.status not in (0, 404)
     kind = class_for_status(failure.status) if is_acted_on or is_status_alone else errors.EnvelopeError
     message = f"the platform answered {status} with a failure: {said}"

@@ -1,6 +1,6 @@
 """Sends httpx requests with aiohttp, and translates aiohttp's answers and exceptions to those of httpx.
 
-aiohttp is used because httpx's own connection pool slows down as it grows. Importing this module takes 0.1 s.
+aiohttp is used because httpx's own connection pool slows down as it grows. Importing this module takes long.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from exporter.blocking import blocking
 from exporter.platform.http.client import HeadTooLarge, TlsFailed, Unresolved
 from exporter.platform.operation import ADDRESS
 
-# How long a connection without calls is kept for further ones. By default, nginx keeps connections for as long.
+# How many seconds a connection without calls is kept for further calls; as many as nginx keeps it by default.
 KEEPALIVE_SECONDS = 75.0
-# The headers of an answer that the client reads. Only these are passed on; all of them would take twice the time.
+# The headers of an answer that the client reads. Only these are passed on, because passing all of them takes longer.
 _PASSED_ON = frozenset({b"content-length", b"date", b"retry-after"})
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """A pool of connections to the platform; it keeps no cookies, and sends each request once.
+    """A pool of connections, which keeps no cookies, and sends each request once.
 
     Args:
         max_in_flight: the highest number of connections.
@@ -41,8 +41,8 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         proxy: the proxy of all requests; None for no proxy.
 
     Attributes:
-        losses: the number of requests so far whose connection was lost before an answer. A connection that is older
-            than the last loss is not used again.
+        losses: the number of requests so far whose connection was lost before an answer. Connections that are older
+            than the last loss are not used again.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         connector = aiohttp.TCPConnector(
             limit=max_in_flight,
             keepalive_timeout=KEEPALIVE_SECONDS,
-            # In place of an event loop, of which `ThreadedResolver` calls only the methods of `_NameLookups`.
+            # `ThreadedResolver` expects an event loop, but calls only the two methods that `_NameLookups` has.
             resolver=aiohttp.ThreadedResolver(_NameLookups(lookups)),  # type: ignore[arg-type]
         )
         # aiohttp has no argument for the class of connections.
@@ -68,15 +68,19 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         self._proxy = None if proxy is None else str(proxy.url)
         self._proxy_headers: dict[str, str] | None = None
         if proxy is not None and proxy.raw_auth is not None:
-            # aiohttp sends it to the proxy as Proxy-Authorization; its argument `proxy_auth` is deprecated.
+            # aiohttp sends this header to the proxy as Proxy-Authorization. The argument `proxy_auth` is deprecated.
             self._proxy_headers = {"Authorization": f"Basic {b64encode(b':'.join(proxy.raw_auth)).decode()}"}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request, and return the answer before its body is read; redirects are not followed."""
+        """Send a request, and return the answer before its body is read; redirects are not followed.
+
+        Raises:
+            httpx.RequestError: there is no answer.
+        """
         if self._session.closed:
             raise httpx.LocalProtocolError("the client has been closed")
         address = request.extensions[ADDRESS]
-        # The address is percent-encoded already, unless the configuration contains other characters; yarl encodes them.
+        # The address is percent-encoded, unless the configuration contains other characters; then yarl encodes them.
         url = URL(address, encoded=address.isascii() and address.isprintable())
         # There is no `Host` header; aiohttp adds it.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
@@ -95,7 +99,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             was_lost = isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError)
             if was_lost:
                 self.losses += 1
-            _raise(error)
+            _raise(error, is_proxied=self._proxy is not None)
         passed_on = [(name, value) for name, value in response.raw_headers if name.lower() in _PASSED_ON]
         return httpx.Response(response.status, headers=passed_on, stream=_Body(response))
 
@@ -106,7 +110,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
 @dataclass(frozen=True, slots=True)
 class _NameLookups:
-    """Looks up host names for aiohttp on the account's own executor, because a look-up may hang for long."""
+    """Looks up host names for aiohttp on an executor, because a look-up may hang for long."""
 
     executor: Executor
 
@@ -118,7 +122,7 @@ class _NameLookups:
 
 
 class _Connection(ResponseHandler):
-    """A connection; not used again if bytes followed its last answer, or if the pool has lost another one since."""
+    """A connection that is not used again if bytes followed its last answer, or if the pool lost another connection."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pool: AiohttpTransport) -> None:
         super().__init__(loop)
@@ -161,13 +165,14 @@ class _Body(httpx.AsyncByteStream):
             _raise(error)
 
 
-# The exceptions for a lost connection. `ClientConnectorError`, a subclass of the second, means that none was made.
+# The exceptions for a lost connection. But `ClientConnectorError`, a subclass of `ClientOSError`, means that no
+# connection was made.
 _LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
-# The exceptions that aiohttp raises during a request.
+# The exceptions of aiohttp and the sockets that are translated.
 CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 
-# Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry that matches any exception
-# of the chain decides.
+# Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry decides that matches any
+# exception of the chain.
 _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestError]], ...] = (
     ((LineTooLong,), HeadTooLarge),
     ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError), httpx.ProxyError),
@@ -183,9 +188,9 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
 )
 
 
-def _raise(error: BaseException) -> NoReturn:
+def _raise(error: BaseException, *, is_proxied: bool = False) -> NoReturn:
     """Raise the exception of httpx that corresponds to `error`, without a link to `error`, which contains the key."""
-    fault = translate(error)
+    fault = _translated(error, is_proxied=is_proxied)
     # aiohttp stores the exception with the body, and its traceback refers to the body: memory that would stay in use.
     error.__traceback__ = None
     try:
@@ -196,8 +201,7 @@ def _raise(error: BaseException) -> NoReturn:
         del fault
 
 
-def translate(error: BaseException) -> httpx.RequestError:
-    """Return the exception of httpx for one of aiohttp or the sockets, with the operating system's message, if any."""
+def _translated(error: BaseException, *, is_proxied: bool) -> httpx.RequestError:
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None:
@@ -213,18 +217,20 @@ def translate(error: BaseException) -> httpx.RequestError:
     for kinds, translation in _TRANSLATIONS:
         for found in chain:
             if isinstance(found, kinds):
-                return translation(_system_message(found))
-    # Without its text, which may contain the key.
+                # A proxy resolves the platform's name itself, so an unknown name is that of the proxy.
+                is_proxy_unknown = is_proxied and isinstance(found, socket.gaierror)
+                kind = httpx.ProxyError if is_proxy_unknown else translation
+                return kind(_system_message(found))
+    # Without the text of the error, which may contain the key.
     return httpx.LocalProtocolError(type(error).__name__)
 
 
 def _system_message(error: BaseException) -> str:
-    """Return the message of the operating system or of TLS in an exception; empty if it has none."""
     # For a certificate, an exception of aiohttp contains that of TLS.
     refusal = getattr(error, "certificate_error", error)
     if isinstance(refusal, ssl.SSLCertVerificationError):
         return refusal.verify_message
-    # Errors of TLS have numbers of their own, those of name look-ups negative ones.
+    # The numbers of TLS errors have another meaning, and those of name look-ups are negative.
     number = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
     if number is not None and number > 0:
         # asyncio replaces the operating system's message in `strerror` by a text with the address.

@@ -73,4 +73,4 @@ async def test_a_rotated_key_is_used_from_the_next_call_on_and_one_that_is_no_he
                 await kit.calls.call(Request(dns.STATISTICS, {"id": 7}))
             said.append(str(caught.value))
     assert [one.headers["AccessKey"] for one in platform.sent] == ["first", "second"]
-    assert said[2:] == ["the key is empty, or contains characters that are not allowed in a header"] * 5
+    assert said[2:] == ["the key or token is empty, or contains characters that are not allowed in a header"] * 5

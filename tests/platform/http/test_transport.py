@@ -18,7 +18,7 @@ async def test_a_proxy_on_the_way_to_https_never_sees_the_key(monkeypatch: pytes
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:word@127.0.0.1:{proxy.port}")
         async with client_of("https://platform.example") as kit:
             error = await kit.failure()
-    assert (type(error), str(error)) == (ProxyFault, "the proxy refused the call (platform.example)")
+    assert (type(error), str(error)) == (ProxyFault, "no connection through the proxy (platform.example)")
     sent = proxy.requests[0]
     assert (sent.method, sent.target, KEY in repr(sent)) == ("CONNECT", "platform.example:443", False)
     assert sent.header("Proxy-Authorization") == "Basic " + base64.b64encode(b"me:word").decode()
@@ -27,13 +27,11 @@ async def test_a_proxy_on_the_way_to_https_never_sees_the_key(monkeypatch: pytes
 async def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     async with listening(Line.hung_up) as port:
         pass
-    monkeypatch.setenv("HTTP_PROXY", f"127.0.0.1:{port}")
-    async with client_of("http://platform.example") as kit:
-        error = await kit.failure()
-    assert (type(error), str(error)) == (
-        ProxyFault,
-        "the proxy refused the call (platform.example: Connection refused)",
-    )
+    for proxy in (f"127.0.0.1:{port}", "proxy.invalid"):
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        async with client_of("http://platform.example") as kit:
+            error = await kit.failure()
+        assert (type(error), str(error)[:49]) == (ProxyFault, "no connection through the proxy (platform.example")
 
 
 async def test_cookies_are_not_kept() -> None:
