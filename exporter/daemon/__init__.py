@@ -3,5 +3,5 @@
 In: settings, and a function that reads them again. Out: a process that polls and serves. `daemon.py` starts, reloads
 and stops the process, also as a spare. `work.py` contains the parts that poll one shard, and `accounts.py` the clients
 of the accounts. `machine.py` declares what the daemon uses of its machine, such as clocks, which tests replace.
-`tasks.py` runs background tasks and rounds, and `event_loop.py` tunes Python for one event loop.
+`tasks.py` runs background tasks and rounds. `event_loop.py` tunes Python for one event loop, and measures its lag.
 """

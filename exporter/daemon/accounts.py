@@ -21,19 +21,18 @@ from exporter.wiring.clients import Access, accesses_of, client_of
 _IN_DATABASES = ("database", "query")
 # How often a spare tries the keys, in seconds, and the time limit of each call.
 TRY_KEYS_SECONDS = 30.0
-# An account is up for this many intervals after an authenticated answer: a poll may be late.
+# An account is up for this many intervals, and a timeout, after an authenticated answer, because a poll may be late.
 UP_INTERVALS = 1.5
 
 
 class AccountObserver(Observer):
-    """Counts the calls of one account.
+    """Counts the calls of one account or database.
 
     Args:
-        telemetry: the metrics in which they are counted.
-        clock: a monotonic clock in seconds.
+        clock: returns the time in seconds.
 
     Attributes:
-        authenticated_at: the time of the last good answer with a 2xx status, on that clock; None if there was none.
+        authenticated_at: when an attempt last ended without a failure and with a 2xx status, by `clock`; None: never.
     """
 
     def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
@@ -49,7 +48,7 @@ class AccountObserver(Observer):
         return last is not None and self._clock() - last <= interval * UP_INTERVALS + timeout
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """Count an attempt of a call, its duration and, if it failed, its reason; update `authenticated_at`."""
+        """Count an attempt of a call, its duration and, if it failed, the reason; update `authenticated_at`."""
         self._series(self._telemetry.requests, operation, code).inc()
         self._series(self._telemetry.durations, operation).observe(seconds)
         if reason is not None:
@@ -63,11 +62,11 @@ class AccountObserver(Observer):
         self._series(self._telemetry.retries, operation).inc()
 
     def unexpected(self, operation: str, field: str) -> None:
-        """Count an unknown value of a field."""
+        """Count an answer in which a field has unknown or unreadable values."""
         self._series(self._telemetry.unexpected, operation, field).inc()
 
     def throttled(self, seconds: float) -> None:
-        """Count the seconds that calls waited for the account's budget."""
+        """Count the seconds that a call waited for the budget."""
         self._series(self._telemetry.throttled).inc(seconds)
 
 
@@ -76,8 +75,7 @@ class Accounts:
     """Creates the clients of accounts and databases, and observes their calls.
 
     Attributes:
-        ledger: keeps the times of the platforms.
-        machine: the clocks, randomness, executors and connections of the clients.
+        ledger: keeps the times of the accounts' platforms.
         entries: the accounts and databases that are polled, by their targets' `client_name`.
     """
 
@@ -94,7 +92,7 @@ class Accounts:
         self._parsing = self.machine.executors("answers")
 
     def build(self, settings: Settings) -> dict[str, Account]:
-        """Create the accounts and databases of the settings; one whose access has not changed is kept, with its client.
+        """Return the accounts and databases of the settings; those in `entries` with the same access are kept.
 
         Raises:
             ConfigurationError: the environment names a proxy that cannot be used.
@@ -108,7 +106,6 @@ class Accounts:
         return built
 
     def _create(self, name: str, access: Access) -> Account:
-        """Create an account or a database; the observer of a former one with its name is kept."""
         observer = AccountObserver(self.telemetry, name, self.machine.clocks.monotonic)
         client = client_of(
             access,
@@ -120,7 +117,7 @@ class Accounts:
         return Account(client, Pace(access.requests_per_second), access)
 
     def use(self, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
-        """Use accounts that `build` has created, with these plans, and start the series of their calls at 0."""
+        """Use the accounts and databases that `build` has returned, and create the series of their calls."""
         self.entries, self._plans = entries, plans
         collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
@@ -129,7 +126,6 @@ class Accounts:
                 self.telemetry.declare_calls(name, [sql_over_http.PIPELINE.name])
             else:
                 self.telemetry.declare_calls(name, operations)
-                # Creates the series, with the value 0.
                 self.telemetry.throttled.labels(name)
 
     def _names(self) -> list[str]:
@@ -137,7 +133,7 @@ class Accounts:
         return [name for name in self.entries if not _is_database(name)]
 
     def up_by_account(self) -> dict[str, bool]:
-        """Return for each account whether it is up, as `edge_up` shows it; databases are not included."""
+        """Return for each account whether it is up; databases are not included."""
         found: dict[str, bool] = {}
         for name in self._names():
             account = self.entries[name]
@@ -146,12 +142,12 @@ class Accounts:
         return found
 
     def clock_offsets(self) -> dict[tuple[str, ...], float]:
-        """Return for each account its platform's time minus this machine's, in seconds, at the last answer."""
+        """Return account → its platform's time minus this machine's, in seconds, as far as that is known."""
         offsets = {(name,): self.ledger.platform_time(name).offset for name in self._names()}
         return {account: offset for account, offset in offsets.items() if offset is not None}
 
     def is_authenticated(self) -> bool:
-        """Return whether an account (or a database, if there are no accounts) has answered an authenticated call."""
+        """Return whether an account, or without accounts a database, has answered an authenticated call."""
         names = self._names() or self.entries
         return any(self._observers[name].authenticated_at is not None for name in names)
 

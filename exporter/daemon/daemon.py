@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 # The help of `run` promises an end within five seconds.
 STOP_SECONDS = 4.5
-# A file system that hangs must not keep this process from taking a shard, which waits for the end of a reload.
+# The longest time that a reload reads files. Taking a shard waits for the end of a reload, and a file system may hang.
 LOAD_SECONDS = 30.0
-# The longest time between two attempts of a spare to take a shard, in seconds. For a short lease, it is a fifth of the
-# lease, so that a shard which becomes free is not left for long.
+# The time between two attempts to take a shard, in seconds. With a short lease, it is a fifth of the lease, so that a
+# free shard is taken soon.
 SEEK_SECONDS = 3.0
 
 
@@ -50,9 +50,8 @@ class Daemon:
     It polls one shard, or is a spare, which waits for a free shard. When that changes, `work` is replaced as a whole.
 
     Attributes:
-        settings: the configuration that is in force.
+        settings: the settings that are in force.
         load: reads the settings again, for a reload.
-        machine: the clocks, randomness, executors, connections, storage and server that it uses.
         database: the storage in a state database; None if the state is elsewhere.
     """
 
@@ -73,7 +72,7 @@ class Daemon:
     _config_faults: tuple[str, ...] = ()
     # Why the state database could not be asked for a shard; empty if it could.
     _database_fault: str = ""
-    # Whether a platform has accepted a key while this process was a spare.
+    # Whether a platform has accepted a key while this process was a spare, or there was no account with a key.
     _is_proven: bool = False
     _was_ready: asyncio.Event = field(default_factory=asyncio.Event)
     _log: FilteringBoundLogger = field(default_factory=logger)
@@ -85,7 +84,7 @@ class Daemon:
 
     @classmethod
     async def start(cls, settings: Settings, load: Callable[[], Settings], machine: Machine = REAL) -> Self:
-        """Build the parts, and begin to poll and to serve. The class describes the arguments, as attributes.
+        """Build the parts, and begin to poll and to serve; the arguments become the attributes of their names.
 
         Raises:
             StateLockedError: another process has the state file.
@@ -97,7 +96,7 @@ class Daemon:
         daemon = cls(settings, load, machine, telemetry, server)
         daemon._note_loaded()
         try:
-            await daemon._begin()
+            await daemon._start_first_work()
         except BaseException:
             # This frees the address.
             await server.stop()
@@ -108,8 +107,7 @@ class Daemon:
         daemon._log.info("serving", url=server.url + prefix.rstrip("/") + "/metrics")
         return daemon
 
-    async def _begin(self) -> None:
-        """Start to poll the configured shard; with a state database, look for a free shard in rounds."""
+    async def _start_first_work(self) -> None:
         settings, machine = self.settings, self.machine
         own_shard = settings.own_shard()
         if own_shard is not None and not settings.state.is_shared:
@@ -125,40 +123,37 @@ class Daemon:
         else:
             await self._start_spare()
             self._log.info("waiting for a shard", reason=self.why_spare())
-        self._tasks.repeat("shard", min(SEEK_SECONDS, settings.state.lease / 5), partial(self._seek, database))
+        self._tasks.repeat("shard", min(SEEK_SECONDS, settings.state.lease / 5), partial(self._seek_shard, database))
 
-    async def _seek(self, database: "PostgresStorage") -> None:
-        """Look for a free shard if this process has none, or if another exporter has taken its shard."""
+    async def _seek_shard(self, database: "PostgresStorage") -> None:
         if self._has_shard():
             self._show_held(database)
             return
         async with self._reloading:
             if self.work.ledger.is_taken:
-                # The other exporter has counted since, so this one's counts are outdated.
-                taken = self.work.shard.index
-                self._log.error("shard taken by another exporter, waiting for a free one", shard=taken)
+                # Its counters may be outdated; the rows are read again when a shard is taken.
+                lost, reason = self.work.shard.index, self.work.ledger.fault
+                self._log.error("shard lost, waiting for a free one", shard=lost, reason=reason)
                 await self.work.stop()
                 await self._start_spare()
             shard = await self._claim(database)
             if shard is not None:
                 spare = self.work
                 await self._start_work(shard, database)
-                # Not before: if the start fails, this process goes on as a spare.
+                # The spare is not stopped earlier: if the start fails, it goes on.
                 await spare.stop()
 
     async def _start_spare(self) -> None:
-        """Start the parts of a spare, which polls nothing, and try the keys of the configuration."""
         await self._start_work(Shard(None, self.settings.shard.total), MemoryStorage())
-        self.work.tasks.begin("proof", self._prove())
+        # A spare polls nothing, so no poll shows whether its keys are accepted.
+        self.work.tasks.begin("proof", self._prove_keys())
 
     def _show_held(self, database: "PostgresStorage") -> None:
-        """Show as a metric which shards exporters hold; nothing while that is unknown."""
         held, shards = database.locks.held, range(self.settings.shard.total)
         values = {} if held is None else {(str(shard),): shard in held for shard in shards}
         self.telemetry.show(self.telemetry.shard_held, values)
 
     async def _claim(self, database: "PostgresStorage") -> Shard | None:
-        """Take a free shard of the state database, and return it; None if none could be taken."""
         try:
             index = await database.claim()
             self._database_fault = ""
@@ -192,14 +187,12 @@ class Daemon:
         is_accepted = self._is_proven or self.work.accounts.is_authenticated()
         return "" if is_accepted else "no platform has answered an authenticated call yet"
 
-    async def _prove(self) -> None:
-        """Try the keys of the configuration until a platform accepts one."""
+    async def _prove_keys(self) -> None:
         while not await self.work.accounts.try_keys():
             await self.machine.clocks.sleep(TRY_KEYS_SECONDS)
         self._is_proven = True
 
     async def _start_work(self, shard: Shard, storage: Storage) -> None:
-        """Start the work for a shard, or for a spare without one; the web server then shows it, not the former work."""
         work = Work(self.settings, shard, storage, self.telemetry, self.machine, process=self._process)
         try:
             await work.start()
@@ -243,12 +236,6 @@ class Daemon:
             return self._config_faults
 
     async def _load_and_apply(self) -> None:
-        """Read the settings again and apply them, except those that need a restart.
-
-        Raises:
-            ConfigurationError: the settings are refused; nothing has changed.
-            TimeoutError: they were not read in time, and are not applied.
-        """
         async with asyncio.timeout(LOAD_SECONDS):
             loaded = await blocking(self._configuration, self.load)
             kept = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
@@ -271,7 +258,6 @@ class Daemon:
         self._log.info("configuration loaded")
 
     def _leave_room(self) -> None:
-        """Keep connections free for the calls of all accounts."""
         accounts = self.work.schedule.accounts.values()
         self.server.leave_room(sum(one.client.rate_limiter.max_in_flight for one in accounts))
 
@@ -287,7 +273,6 @@ class Daemon:
         self._log.error("configuration refused, the old one stays in force", faults=list(self._config_faults))
 
     def _process(self) -> Process:
-        """Return the state of the process, for the endpoints."""
         return Process(
             started=self._started,
             config_loaded=self._config_loaded,
@@ -303,7 +288,7 @@ class Daemon:
 
 
 async def run(settings: Settings, load: Callable[[], Settings], started: Callable[[Daemon], None]) -> None:
-    """Start the exporter, call `started`, and serve until SIGTERM or SIGINT.
+    """Start the exporter, call `started`, and serve until SIGTERM or SIGINT; raises what `Daemon.start` raises.
 
     It changes the whole process: the handlers of signals, the switch interval of threads, and garbage collection.
     """

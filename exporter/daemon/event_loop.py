@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 LAG_EVERY_SECONDS = 1.0
 GROWTH_CHECKED_EVERY_SECONDS = 5.0
-# The switch interval of threads: how long the event loop may have to wait for another thread at each of its steps.
-# Python's default is 5 ms. With 0.5 ms, a busy daemon spends a tenth of its processor time on switches.
+# The switch interval of threads: how long a thread runs before the event loop may interrupt it. Python's default is
+# 5 ms. With 0.5 ms, a busy daemon spends a tenth of its processor time on switches.
 TURN_SECONDS = 0.002
 # New objects between two collections of the youngest generation. The results of polls live for about a second, until
-# the ledger and the renderer have used them. With Python's default of 700, all of them would be examined during that
-# time, which takes 5 % of a poll's time.
+# the ledger and the renderer have used them. With Python's default, which is far lower, all of them would be examined
+# during that time, which takes 5 % of a poll's time.
 YOUNG_OBJECTS = 20_000
 # A collection of the oldest generation, which contains all targets, stops every thread. Few long-lived objects of the
-# exporter are reference cycles, so that generation is collected a hundred times less often than by default.
+# exporter are reference cycles, so that generation is collected far less often than by default.
 OLDEST_ROUNDS = 35
 
 
@@ -27,7 +27,7 @@ def tune() -> None:
 
 
 async def freeze_growth(series: Callable[[], int]) -> None:
-    """Exclude all present objects from collections of garbage, each time that the number of series has doubled.
+    """Exclude all present objects from collections of garbage, whenever the number of series has more than doubled.
 
     Such a collection stops every thread. Excluded objects are still freed when nothing refers to them, except reference
     cycles, which stay: that is why this is not done more often.
@@ -41,7 +41,7 @@ async def freeze_growth(series: Callable[[], int]) -> None:
 
 
 async def watch_lag(observe: Callable[[float], object], monotonic: Callable[[], float]) -> None:
-    """Sleep repeatedly, and report each time how many seconds late the event loop resumed, by a monotonic clock."""
+    """Sleep repeatedly; report each time to `observe` how many seconds late the event loop resumed."""
     while True:
         began = monotonic()
         await asyncio.sleep(LAG_EVERY_SECONDS)

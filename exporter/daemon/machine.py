@@ -1,4 +1,4 @@
-"""What the daemon uses of its machine, in one value that a simulation replaces."""
+"""What the daemon uses of its machine, in one value that tests replace."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

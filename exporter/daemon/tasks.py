@@ -11,7 +11,7 @@ from exporter.clock import Clocks
 from exporter.log import logger
 from exporter.web.parts import Round
 
-# Does one round of work; what it returns is awaited.
+# Does one round of work; an awaitable that it returns is awaited.
 DoRound = Callable[[], Awaitable[object] | None]
 Wait = Callable[[], Awaitable[object]]
 
@@ -20,10 +20,10 @@ class Tasks:
     """Tasks that run until they end or are cancelled together.
 
     Args:
-        failures: counts the rounds that failed, by their name.
+        failures: counts the rounds that failed; its label is the name of the rounds.
 
     Attributes:
-        rounds: the name of rounds → when the last of them ended, and when one last succeeded.
+        rounds: what is known of each kind of round, by its name.
     """
 
     def __init__(self, failures: Counter, clocks: Clocks) -> None:
@@ -34,7 +34,7 @@ class Tasks:
         self._log = logger()
 
     def begin(self, name: str, work: Coroutine[Any, Any, object]) -> None:
-        """Start a task, and log it if it fails."""
+        """Start a task; its failure is logged."""
         task: asyncio.Task[object] = asyncio.create_task(work, name=name)
         self._running.add(task)
         task.add_done_callback(self._ended)
@@ -46,13 +46,9 @@ class Tasks:
             self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
 
     def repeat(self, name: str, seconds: float, work: DoRound, wait: Wait | None = None) -> None:
-        """Do work in rounds, until `cancel`. If rounds fail, only the first failure and the next success are logged.
+        """Begin to wait and to do a round, in turns, until `cancel`. Of successive failures, only the first is logged.
 
-        Args:
-            name: the name of the rounds.
-            seconds: the time between two rounds, or the longest time that `wait` takes.
-            work: does one round.
-            wait: waits for the next round; None to wait for `seconds`.
+        `seconds` is the longest time that `wait` takes; without `wait`, it is the time between two rounds.
         """
         self.rounds[name] = Round(seconds, self._clocks.monotonic())
         self.begin(name, self._repeated(name, work, wait or partial(asyncio.sleep, seconds)))

@@ -1,4 +1,4 @@
-"""The parts that poll, count and render for one shard. A reload replaces only what differs."""
+"""The parts that poll, count and render for one shard."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 60.0
 FAILURES_EVERY_SECONDS = 60.0
-# A name becomes known with the first poll of its target, and may change with any poll.
+# A name, on which labels and thresholds depend, may change with any poll.
 SHOWN_EVERY_SECONDS = 5.0
 
 
@@ -47,8 +47,7 @@ class Work:
     """The parts that poll, count and render for a shard, or for a spare, which has no targets.
 
     Args:
-        settings: the first settings.
-        process: returns the state of the process, for the endpoints.
+        settings: the first settings; `apply` replaces them.
 
     Attributes:
         tasks: the rounds, and what else runs until the work ends.
@@ -110,10 +109,10 @@ class Work:
         """
         await self.ledger.open()
         settings, shard = self._settings, self.shard
-        self._restore()
+        self._restore_names_and_lists()
         await self.apply(settings, self.accounts.build(settings))
         if not settings.state.is_shared:
-            # Targets that belong to another shard now are counted there, from its first poll on.
+            # Targets that belong to another shard now are counted by that shard's exporter.
             self.ledger.delete([key for key in self.ledger.remembered() if self.registry.is_elsewhere(key.target)])
         shard_series = {} if shard.index is None else {(str(shard.index), str(shard.total)): 1}
         self._telemetry.show(self._telemetry.shard, shard_series)
@@ -128,7 +127,7 @@ class Work:
         self.tasks.begin("loop lag", event_loop.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
 
     async def stop(self) -> None:
-        """Stop polling, and commit the counters; if this is cancelled, the connections are closed nevertheless."""
+        """Stop polling, and commit the counters; close the connections even if the call is cancelled."""
         try:
             await self.tasks.cancel()
             await self.poller.stop()
@@ -138,8 +137,7 @@ class Work:
         finally:
             await self.accounts.close()
 
-    def _restore(self) -> None:
-        """Give the registry the names and lists of targets that an earlier run or another exporter has stored."""
+    def _restore_names_and_lists(self) -> None:
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
         # The registry keeps the first name that it is given. That of a script comes from its own answer. All other
@@ -150,10 +148,9 @@ class Work:
         self.registry.remember(names)
 
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
-        """Apply settings, with the accounts that were built from them, and poll what is due.
+        """Apply settings, with the accounts that were built from them, and begin the polls that are due.
 
-        Plans and accounts that have not changed are kept. If the address of an account has changed, its series are
-        removed, and its targets are polled at once.
+        Plans that have not changed are kept. If the address of an account has changed, its targets' series are removed.
         """
         schedule, former_plans = self.schedule, self.schedule.plans
         new_plans = await blocking(self.renderer.thread, plans_of, settings)
@@ -161,7 +158,7 @@ class Work:
         plans = {name: former_plans[name] if former_plans.get(name) == new else new for name, new in new_plans.items()}
         families = [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
         await blocking(self.renderer.thread, self.renderer.exposition.declare, families, settings.series.serves)
-        # From here on nothing is awaited until all is changed: a scrape shows either the old or the new state.
+        # Nothing is awaited from here on until all is changed, so that nothing else on the event loop runs meanwhile.
         self._settings = settings
         former = schedule.accounts
         moved = _with_new_address(former, accounts)
@@ -181,7 +178,6 @@ class Work:
         await self.accounts.close_replaced(former)
 
     def _is_polled(self, status: Status) -> bool:
-        """Return whether the collector of a status is still selected, and still polls the target of the status."""
         plan = self.schedule.plans.get(status.collector)
         if plan is None:
             return False
@@ -193,9 +189,9 @@ class Work:
         return plan.collector.wants(discovery.without_names(target))
 
     def show(self) -> None:
-        """Update the metrics of accounts, and those of targets that are not families of a poll."""
+        """Update the metrics of accounts and targets that do not come from a poll."""
         telemetry, ups = self._telemetry, self.accounts.up_by_account()
-        # Each account is reported by the shard that owns it.
+        # `edge_up` of an account comes from the shard that the account belongs to.
         own = {(name,): up for name, up in ups.items() if self.registry.owns(TargetKey.of(name, "account", name))}
         telemetry.show(telemetry.up, own)
         telemetry.show(telemetry.clock_offset, self.accounts.clock_offsets())
@@ -208,9 +204,8 @@ class Work:
         self._labels_and_thresholds.show(self._settings)
 
     def _show_states(self, statuses: Sequence[Status], accounts: Iterable[str]) -> None:
-        """Update the numbers of targets by state, by reason of failure, and with totals that differ from their days."""
         telemetry = self._telemetry
-        # Every account has a series for each state, also for 0 targets.
+        # Every account and database has a series for each state, also for 0 targets.
         states = Counter(dict.fromkeys(product(self.schedule.accounts, STATES), 0))
         states.update((one.target.client_name, one.state) for one in statuses)
         telemetry.show(telemetry.targets, states)
@@ -222,7 +217,6 @@ class Work:
         telemetry.show(telemetry.mismatched, mismatched)
 
     def _show_left_out(self, statuses: Iterable[Status]) -> None:
-        """Update the numbers of series that are left out of the served families."""
         dropped = Counter[str]()
         for one in statuses:
             if one.families:
@@ -232,11 +226,9 @@ class Work:
         self._telemetry.show(self._telemetry.dropped, served)
 
     async def _show_absent(self) -> None:
-        """Update the numbers of families without series, by collector and cause."""
         self._telemetry.show(self._telemetry.absent, await self._explainer.count_absent())
 
     def _save_lists(self) -> None:
-        """Store the lists of resources that have changed, so that they are known after a restart."""
         self.registry.save(self.ledger.store_list)
 
     def forget_removed(self) -> None:
@@ -247,13 +239,12 @@ class Work:
         self.ledger.delete([key for key, row in rows if row.success < limit and key not in polled])
 
     def _last_success(self, collector: str, target: Target) -> float:
-        """Return when an earlier run or another exporter last polled a target with success; 0.0 if none did."""
+        """Return the unix seconds of a target's last success that the ledger has committed; 0.0 without one."""
         row = self.ledger.remembered().get(PollKey(target.key, collector))
         return row.success if row is not None else 0.0
 
 
 def _with_new_address(former: Mapping[str, Account], accounts: Mapping[str, Account]) -> set[str]:
-    """Return the accounts that have another address now."""
     return {
         name
         for name in accounts.keys() & former.keys()

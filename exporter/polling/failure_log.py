@@ -1,4 +1,4 @@
-"""Logs failures of targets, once when they begin and once when they end; if there are many, only their number."""
+"""Logs failures of targets, once when they begin and once when they end; of many, only the first are named."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from exporter.log import logger
 from exporter.platform.errors import PlatformError
 
-# Between two calls of `sum_up`, so many targets are named for each account and reason; the others are only counted.
+# The most targets of an account that are named between two calls of `sum_up`, for each reason of a failure and for
+# recoveries; the others are only counted.
 MOST_NAMED = 20
 
 
@@ -17,25 +18,25 @@ class FailureLog:
         self._log = logger()
         # Whether targets fail (or recover), account, and reason → how many targets since the last `sum_up`.
         self._counts: Counter[tuple[bool, str, str]] = Counter()
-        # The collectors and accounts whose list fails.
+        # The lists that fail, as collector and account.
         self._failing_lists: set[tuple[str, str]] = set()
 
     def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
-        """Log that a target begins to fail; `facts` are its collector, account, target and name."""
+        """Log or count that a target begins to fail; `facts` are its collector, account, target and name."""
         kind = (True, facts["account"], reason)
         self._counts[kind] += 1
         if self._counts[kind] <= MOST_NAMED:
             self._log.warning("target fails", **facts, reason=reason, error=error)
 
     def recovers(self, facts: Mapping[str, str]) -> None:
-        """Log that a poll of a failing target has succeeded."""
+        """Log or count that a poll has succeeded after failures, or after values have expired."""
         kind = (False, facts["account"], "")
         self._counts[kind] += 1
         if self._counts[kind] <= MOST_NAMED:
             self._log.info("target recovered", **facts)
 
     def note_list(self, collector: str, account: str, error: PlatformError | None) -> None:
-        """Log when a list that has no series of its own begins to fail, or recovers (`error` is None)."""
+        """Log when a list begins to fail, or recovers (`error` is None)."""
         mark, facts = (collector, account), {"collector": collector, "account": account}
         if error is not None and mark not in self._failing_lists:
             self._failing_lists.add(mark)
@@ -45,7 +46,7 @@ class FailureLog:
             self._log.info("list of an account recovered", **facts)
 
     def sum_up(self) -> None:
-        """Log the numbers of targets that were not named since the last call; to be called once a minute."""
+        """Log how many targets were only counted since the last call."""
         for (is_failure, account, reason), number in self._counts.items():
             unnamed = number - MOST_NAMED
             if unnamed > 0 and is_failure:

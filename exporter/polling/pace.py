@@ -20,9 +20,10 @@ class Plan:
     """How a collector is run.
 
     Attributes:
-        interval: the configured seconds between two polls of a target.
-        stale_after: seconds after which the values of a poll expire; None for three effective intervals.
-        declared: what a configured collector was made of, else None. Plans are compared by it and by their times.
+        interval: the configured seconds between two polls of a target, unless the target has its own interval.
+        stale_after: seconds after which the values of a poll expire; None for `STALE_INTERVALS` effective intervals.
+        declared: what the configuration declares for the collector; None without such a declaration. The collector
+            itself is not compared: plans are equal if this and their times are.
     """
 
     collector: Collector = field(compare=False)
@@ -31,7 +32,7 @@ class Plan:
     declared: object = None
 
     def interval_of(self, target: Target) -> float:
-        """Return the configured seconds between two polls of a target."""
+        """Return the configured seconds between two polls of a target: its own, or those of the plan."""
         return target.interval if target.interval is not None else self.interval
 
 
@@ -39,15 +40,15 @@ class Plan:
 class Pace:
     """The cost of an account's polls, and by how much its budget stretches their intervals.
 
-    An interval is the longer of the configured one and the one at which the targets' polls fit into the requests a
-    second. If a slow platform is allowed too few calls at once, polls are late, which is counted as missed runs.
+    If all polls at their configured intervals need more requests a second than the budget allows, all intervals become
+    longer by the same factor. The limit of calls at once has no effect on intervals: polls that wait for it are late.
 
     Attributes:
         rate: the requests a second that the budget allows; changes of the granted rate are smoothed.
         calls_per_poll: collector → the recent number of calls in one of its polls.
         poll_rates: collector → its polls a second at the configured intervals, if it has targets.
         demand: the requests a second that the targets need at the configured intervals.
-        stretch: the factor by which intervals are longer than configured.
+        stretch: the factor by which intervals are longer than configured, at least 1.
     """
 
     rate: float
@@ -67,13 +68,13 @@ class Pace:
         return self.calls_per_poll.get(collector, 1.0)
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:
-        """Record how many polls a second a collector needs for all of its targets in this account."""
+        """Record how many polls a second a collector needs for its targets in this account."""
         if rate := sum(1 / plan.interval_of(target) for target in targets):
             self.poll_rates[plan.collector.name] = rate
 
-    def measure(self, rate: float) -> None:
-        """Calculate demand and stretch again; `rate` is the requests a second that the budget grants now."""
-        self.rate += RATE_SMOOTHING * (rate - self.rate)
+    def update(self, granted_rate: float) -> None:
+        """Update rate, demand and stretch; `granted_rate` is the requests a second that the budget grants now."""
+        self.rate += RATE_SMOOTHING * (granted_rate - self.rate)
         self.demand = sum(polls * self.cost(name) for name, polls in self.poll_rates.items())
         self.stretch = max(1.0, self.demand / (self.rate * SHARE))
 
@@ -84,7 +85,7 @@ class Pace:
     def shortest_interval(self, plans: Mapping[str, Plan]) -> float:
         """Return the shortest effective interval of the collectors that have targets in the account; 0 without any.
 
-        The own intervals of targets are ignored: only queries of databases have them.
+        Targets' own intervals, which only queries of databases have, are ignored.
         """
         # Until the next refresh, there are rates of collectors that a reload has switched off.
         intervals = [plans[name].interval for name in self.poll_rates if name in plans]

@@ -28,9 +28,6 @@ class Poller:
     """Polls targets, from the calls to the publication of the families.
 
     Attributes:
-        registry: the targets; results for removed ones are dropped.
-        store: receives the families and the status of each target.
-        telemetry: receives the durations of polls, and the corrections of counters.
         max_label_values: the most label values of a metric for each target.
     """
 
@@ -54,7 +51,7 @@ class Poller:
         self._scheduler.start()
 
     async def stop(self) -> None:
-        """Stop ticking, and cancel the running polls."""
+        """Stop ticking, cancel the running polls, and wait until they have ended."""
         if self._scheduler.running:
             self._scheduler.remove_all_jobs()
             # A tick that the scheduler has submitted must begin before it can be cancelled.
@@ -66,59 +63,56 @@ class Poller:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def tick(self) -> None:
-        """Begin the polls that are due. A coroutine, because APScheduler runs other functions on threads."""
+        """Refresh the schedule, and begin the polls that are due."""
+        # A coroutine, because APScheduler runs other functions on threads.
         self.schedule.refresh()
-        for account in self.schedule.accounts:
-            self._begin(account)
+        for client_name in self.schedule.accounts:
+            self._begin_due(client_name)
 
-    def _begin(self, account: str) -> None:
-        """Begin the polls of an account that are due, as many as may run at once."""
-        while (poll := self.schedule.take(account)) is not None:
+    def _begin_due(self, client_name: str) -> None:
+        while (poll := self.schedule.take(client_name)) is not None:
             poll.task = asyncio.create_task(self.poll(poll), name="poll")
             poll.task.add_done_callback(partial(self._ended, poll))
 
     def _ended(self, poll: RunningPoll, _task: "asyncio.Task[None]") -> None:
-        """Record the end of a poll, and begin the polls that may run in its place."""
-        # Not in `poll` itself, because a task that is cancelled before it begins runs none of its lines.
+        # `poll` does not do this itself, because a task that is cancelled before it begins runs none of its lines.
         self.schedule.ended(poll)
-        self._begin(poll.target.client_name)
+        self._begin_due(poll.target.client_name)
 
     async def poll(self, poll: RunningPoll) -> None:
-        """Poll a target. An unexpected exception is a failure of this target alone."""
+        """Make the calls of a poll; then count and publish its outcomes."""
         began = self.clocks.monotonic()
         try:
             polled = await self._fetch(poll)
         except Exception as error:  # noqa: BLE001 - the boundary of a poll
-            outcome = Outcome(poll.target, error=self._broken(poll, poll.target, error))
+            outcome = Outcome(poll.target, error=self._log_unexpected(poll, poll.target, error))
             polled = PollResult((outcome,))
         finally:
             self.schedule.answered(poll)
-            self._begin(poll.target.client_name)
+            self._begin_due(poll.target.client_name)
         seconds = self.clocks.monotonic() - began
-        self._record(poll, polled, seconds)
+        self._record_result(poll, polled, seconds)
         now = polled.date or self.clocks.utc()
         finishing = [self._finish(poll, outcome, now, seconds) for outcome in polled.outcomes]
         if len(finishing) == 1:
             # Most polls have one outcome, which needs no task of its own.
             await finishing[0]
         else:
-            # Together, so that one commit writes all.
+            # At the same time, so that one commit writes all.
             await asyncio.gather(*finishing)
 
     async def _fetch(self, poll: RunningPoll) -> PollResult:
-        """Make the calls of a poll, and measure the answer. An error of the platform is part of the result."""
         collector, client = poll.plan.collector, poll.account.client
-        # The target's name may have become known since it was scheduled.
+        # The name of the target may have become known since it was scheduled.
         target = self.registry.by_key.get(poll.target.key, poll.target)
         calls = client.calls_until(poll.until)
-        context = Context(calls, self.registry, client.utc_now(), partial(self._found, poll))
+        context = Context(calls, self.registry, client.utc_now(), partial(self._apply_found, poll))
         polled = await collector.try_poll(context, target)
         if polled.error is None:
             poll.account.pace.note_calls(collector.name, calls.call_count)
         return polled
 
-    async def _found(self, poll: RunningPoll, found: Inventory) -> None:
-        """Apply what a discovery has found, and poll new targets."""
+    async def _apply_found(self, poll: RunningPoll, found: Inventory) -> None:
         account = poll.target.account
         for target in self.registry.apply(account, found):
             self._log.info("target removed", account=target.account, target=target.key.label, name=target.name)
@@ -129,11 +123,7 @@ class Poller:
         await asyncio.sleep(0)
         await self.tick()
 
-    def _record(self, poll: RunningPoll, polled: PollResult, seconds: float) -> None:
-        """Record the result of a poll in the schedule, which repeats a failed poll soon.
-
-        Failures that no series shows are logged: of names, and of the lists of accounts that another shard polls.
-        """
+    def _record_result(self, poll: RunningPoll, polled: PollResult, seconds: float) -> None:
         collector, target = poll.plan.collector, poll.target
         fault = polled.error or polled.naming_error
         self.schedule.durations[collector.name] = seconds
@@ -146,11 +136,10 @@ class Poller:
             self.schedule.failed(collector, target, fault)
         is_own = target.key in self.registry.by_key
         if collector.discovers or not is_own:
-            # The error of the poll itself is shown by a series if the target belongs to this shard.
+            # A target of this shard has a series that shows the error of the poll itself, but not that of names.
             self.failures.note_list(collector.name, target.account, polled.naming_error if is_own else fault)
 
     async def _finish(self, poll: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
-        """Count the outcome of a poll for one target, and publish it; an outcome that is not in force is dropped."""
         collector, target, counted = poll.plan.collector, outcome.target, Counters()
         try:
             if outcome.error is None and self._may_publish(poll, target):
@@ -159,15 +148,15 @@ class Poller:
             if self._may_publish(poll, target):
                 self._publish(collector, outcome, counted, seconds)
         except Exception as fault:  # noqa: BLE001 - the boundary of a target
-            broken = Outcome(target, error=self._broken(poll, target, fault))
+            broken = Outcome(target, error=self._log_unexpected(poll, target, fault))
             if self._may_publish(poll, target):
                 self._publish(collector, broken, Counters(), seconds)
 
     async def _count(self, poll: RunningPoll, outcome: Outcome, now: datetime) -> Counters:
-        """Count the answer of a target, and return its counters after the commit."""
         target, address = outcome.target, poll.account.client.base_url
         if poll.plan.collector.owns_target:
-            # The answer shows that the target exists; the poll of another collector may end before the commit.
+            # The answer shows that the target exists. This is noted before the commit, because the poll of another
+            # collector may end during the commit.
             self.store.gone.discard(target.key)
         key = PollKey(target.key, poll.plan.collector.name)
         entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, self.max_label_values)
@@ -177,19 +166,18 @@ class Poller:
         return counted
 
     def _publish(self, collector: Collector, outcome: Outcome, counted: Counters, seconds: float) -> None:
-        """Publish an outcome. After a failure other than NotFound, earlier families stay until they expire."""
         name, target, error = collector.name, outcome.target, outcome.error
         status = self.store.statuses.get(PollKey(target.key, name))
         facts = {"collector": name, "account": target.account, "target": target.key.label, "name": target.name}
         if error is not None:
-            # A target without a reason has not failed before; if it is not up, its values have expired.
+            # `status.up` would not do: without a failure, it is also False after the values have expired.
             if status is None or not status.reason:
                 self.failures.fails(facts, error.reason, str(error))
             self.store.fail(name, outcome, error, duration=seconds)
             if isinstance(error, NotFound):
-                self._clear(collector, target)
+                self._clear_not_found(collector, target)
         elif target.key in self.store.gone:
-            # The collector that owns this target has found that it no longer exists: no families are published.
+            # Another collector, which owns the target, has found that the target no longer exists.
             self.store.publish(name, Outcome(target, note=GONE), duration=seconds)
         else:
             if status is not None and status.reason:
@@ -198,8 +186,7 @@ class Poller:
             limited = outcome._replace(families=(*gauges, *counted.families))
             self.store.publish(name, limited, duration=seconds, left_out={**left_out, **counted.left_out})
 
-    def _clear(self, collector: Collector, target: Target) -> None:
-        """Remove the values of a target that was not found; if the collector owns it, those of all collectors."""
+    def _clear_not_found(self, collector: Collector, target: Target) -> None:
         self.store.clear(PollKey(target.key, collector.name))
         if collector.owns_target:
             self.store.gone.add(target.key)
@@ -208,7 +195,6 @@ class Poller:
                     self.store.clear(PollKey(target.key, other.collector.name))
 
     def _may_publish(self, poll: RunningPoll, target: Target) -> bool:
-        """Return whether an outcome may be published: its plan, account and target are those that are polled now."""
         # A reload cancels such polls. If a library swallowed the cancellation, their counts would restart counters.
         if not self.schedule.is_in_force(poll):
             return False
@@ -218,8 +204,8 @@ class Poller:
         polled = self.registry.by_key.get(target.key)
         return polled is not None and polled.is_polled_as(poll.target)
 
-    def _broken(self, poll: RunningPoll, target: Target, error: Exception) -> PlatformError:
-        """Log an unexpected exception, and return the error that its target fails with."""
+    def _log_unexpected(self, poll: RunningPoll, target: Target, error: Exception) -> PlatformError:
+        """Log an unexpected exception, and return the error with which its target fails."""
         facts = {"collector": poll.plan.collector.name, "target": target.key.label, "error": repr(error)}
         self._log.error("unexpected error in a poll", **facts, exc_info=error)
         return PlatformError(f"internal error: {type(error).__name__}")

@@ -2,14 +2,14 @@
 
 Three rules decide when:
 
-1. The polls of an account are spread evenly over the interval, in the order of the exposition, because series that
-   change at the same time are compressed together. New targets are polled at once, as fast as the budget allows. A new
-   target without a name is polled when the discovery of its account has ended, or after `NAMES_SECONDS`.
-2. After a failure a target is polled before its regular time: after a minute (a list: after ten seconds), then after
-   twice as long, and so on, with jitter, but never before the time that the platform asked for. If the key is refused
-   or the budget is used up, the target waits for its regular time.
-3. The interval is the longer of the configured one and the one at which the targets' polls fit into the budget
-   (`pace.py`).
+1. A collector's polls of an account are spread evenly over the interval, in the order in which the configuration and
+   the lists name the targets. If that is the order of ids, as in the exposition, series that are compressed together
+   change at about the same time. New targets are polled at once, as fast as the budget allows. If their series may need
+   names that a discovery supplies, they wait for the discovery, at most `NAMES_SECONDS`.
+2. After a failure a target is due again within a minute (a list: within ten seconds), then within two minutes, and so
+   on, with jitter, unless its regular time is earlier. An answer can ask to wait longer. If the key is refused or the
+   budget is used up, the target waits for its regular time.
+3. If the polls do not fit into the budget at the configured intervals, all intervals become longer (`pace.py`).
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from exporter.targets.target import DATABASE_PREFIX, NAMED_BY_SEARCH, PollKey, T
 from exporter.telemetry import Telemetry
 
 TICK_SECONDS = 1.0
-# The most polls that are answered and have not ended, because they wait for the ledger. If it is slower than the
-# platforms, no further polls begin, so that the polls take a limited amount of memory.
+# While this many polls are answered and have not ended, because they wait for the ledger, no further polls begin: the
+# memory that they take is limited, even if the ledger is slower than the platforms.
 MOST_RECORDING = 150
-# The seconds before the first repeat of a failed poll; each further repeat waits twice as long as the one before. The
-# doublings are limited because a number that doubles for ever would overflow.
+# The longest wait before a failed poll is repeated, in seconds; it doubles with each further failure. The doublings are
+# limited because a number that doubles for ever would overflow.
 FIRST_WAIT = 60.0
 FIRST_WAIT_OF_LISTS = 10.0
 MOST_DOUBLINGS = 20
-# How long a target without a name waits for a discovery to supply it.
+# The longest time that a new target waits for names that a discovery supplies, in seconds.
 NAMES_SECONDS = 30.0
 
 
@@ -68,7 +68,7 @@ class RunningPoll:
 
     Attributes:
         account: the account or the database of the target.
-        until: when the next poll of the same target is due, on the monotonic clock.
+        until: when the next regular poll of the same target is due, on the monotonic clock.
         is_answered: whether its calls have ended, so that another poll of the account may begin.
     """
 
@@ -90,7 +90,7 @@ class Schedule:
         plans: collector → how it is run.
         accounts: the accounts and databases, by their targets' `client_name`.
         last_tick: when it was last refreshed, on the monotonic clock.
-        running: the polls that run; at most one for each target and collector.
+        running: the polls that run and were not cancelled; at most one for each target and collector.
         durations: collector → duration of its last poll in seconds.
     """
 
@@ -110,15 +110,15 @@ class Schedule:
         self._numbers = itertools.count()
         # Collector → target → its place in the interval, from 0 to 1.
         self._places: dict[str, dict[TargetKey, float]] = {}
-        # The version of the registry whose targets have entries; None if plans or accounts have changed since.
+        # The version of the registry whose targets have entries; None: the next refresh makes the entries again.
         self._version: int | None = None
         # Account → the polls that supply its names, as collector and target.
         self._discoveries: dict[str, list[tuple[str, Target]]] = {}
         # Account → the polls that wait for the names of a discovery.
         self._unnamed: dict[str, list[PollKey]] = {}
-        # The accounts of which a discovery has ended.
+        # The accounts of which a discovery has ended, or has found all names.
         self._discovered: set[str] = set()
-        # How often a target's polls by a collector have failed since the last success; without failures it has no item.
+        # How many failures rule 2 has counted since the last success.
         self._failures: dict[PollKey, int] = {}
         # Account → how many of its running polls are not answered yet.
         self._calling: dict[str, int] = {}
@@ -129,9 +129,8 @@ class Schedule:
     def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
         """Use these plans and accounts; the next refresh schedules their targets.
 
-        Targets keep their due times if their plan and their account are the same objects as before. All others, and
-        those of accounts whose key is refused, are polled at once, as new ones are. Running polls with another plan or
-        account are cancelled.
+        Targets whose plan or account is another object than before are scheduled as new ones, and so are those of
+        accounts whose key has a problem. Running polls with another plan or account are cancelled.
         """
         self._due = {name: due for name, due in self._due.items() if plans.get(name) is self.plans[name]}
         self._forget(
@@ -149,7 +148,7 @@ class Schedule:
             self._telemetry.missed.labels(name)
 
     def _forget(self, accounts: Iterable[str]) -> None:
-        """Remove due times and discoveries of these accounts; the next refresh polls their targets as new ones."""
+        """Make the next refresh schedule the targets of these accounts as new ones."""
         names = set(accounts)
         self._version = None
         self._discovered -= names
@@ -169,18 +168,18 @@ class Schedule:
         """Apply changes of keys and targets, and calculate the intervals that the budgets allow."""
         self.last_tick = self._clocks.monotonic()
         self._apply_new_keys()
-        self._take_targets()
-        self._measure()
+        self._schedule_changed_targets()
+        self._update_paces()
 
-    def take(self, name: str) -> RunningPoll | None:
-        """Add the next due poll of an account to the running ones, and return it; None if no poll may begin now."""
-        account, now = self.accounts.get(name), self._clocks.monotonic()
+    def take(self, client_name: str) -> RunningPoll | None:
+        """Add the next due poll of an account to the running ones, and return it; None if none is due or may begin."""
+        account, now = self.accounts.get(client_name), self._clocks.monotonic()
         if account is None:
             return None
         most = account.client.rate_limiter.max_in_flight
-        if self._calling.get(name, 0) >= most or self._recording >= MOST_RECORDING:
+        if self._calling.get(client_name, 0) >= most or self._recording >= MOST_RECORDING:
             return None
-        while (entry := self._first(name)) is not None and entry.at <= now:
+        while (entry := self._first(client_name)) is not None and entry.at <= now:
             plan, target, key = self.plans[entry.collector], entry.target, entry.key
             if pause := account.client.rate_limiter.paused_for(*(one.name for one in plan.collector.operations)):
                 self._put(entry.collector, target, now + pause)
@@ -193,13 +192,13 @@ class Schedule:
             if missed:
                 self._telemetry.missed.labels(entry.collector).inc(missed)
             if key not in self.running:
-                self._calling[name] = self._calling.get(name, 0) + 1
+                self._calling[client_name] = self._calling.get(client_name, 0) + 1
                 self.running[key] = RunningPoll(plan, target, account, until)
                 return self.running[key]
         return None
 
     def answered(self, poll: RunningPoll) -> None:
-        """Record that the calls of a poll have ended, so that another poll of its account may begin."""
+        """Record that the calls of a poll have ended."""
         if not poll.is_answered:
             poll.is_answered = True
             self._calling[poll.target.client_name] -= 1
@@ -210,34 +209,32 @@ class Schedule:
         self.answered(poll)
         self._recording -= 1
         key = PollKey(poll.target.key, poll.plan.collector.name)
-        # After a cancelled poll, another poll of the same target may run already.
+        # If this poll was cancelled, another poll of the same target may run already.
         if self.running.get(key) is poll:
             del self.running[key]
 
     def close(self) -> list["asyncio.Task[None]"]:
-        """Remove all entries, so that no further poll begins; return the tasks of the running polls."""
+        """Empty the schedule, and return the tasks of the running polls."""
         self._heaps.clear()
         return [poll.task for poll in self.running.values() if poll.task is not None]
 
     def _regular_time(self, key: PollKey, interval: float, now: float) -> float:
-        """Return the time of the next regular poll of a target that is at least half an interval away."""
+        """Return the first regular time of a target that is at least half an interval after `now`."""
         # The target's regular polls are this many seconds after the whole multiples of the interval.
         offset = self._places[key.collector].get(key.target, 0.0) * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
 
     def _first(self, account: str) -> DueEntry | None:
-        """Return the entry of an account that is due first, and remove replaced ones before it; None without any."""
         heap = self._heaps.get(account, [])
         while heap and self._entry(heap[0].key) is not heap[0]:
             heapq.heappop(heap)
         return heap[0] if heap else None
 
     def _entry(self, key: PollKey) -> DueEntry | None:
-        """Return the entry of a target and collector; None if it has no poll of its own."""
+        """Return the entry of a target; None if the collector does not poll the target."""
         return self._due.get(key.collector, {}).get(key.target)
 
     def _put(self, collector: str, target: Target, at: float) -> None:
-        """Set when a target is due, in place of its former entry."""
         entry = DueEntry(at, next(self._numbers), collector, target)
         self._due.setdefault(collector, {})[target.key] = entry
         heapq.heappush(self._heaps.setdefault(target.client_name, []), entry)
@@ -247,7 +244,7 @@ class Schedule:
         self._failures.pop(key, None)
 
     def failed(self, collector: Collector, target: Target, error: PlatformError) -> None:
-        """Make a target due soon after a failure, by rule 2 of this module."""
+        """Apply rule 2 of this module after a failure."""
         key = PollKey(target.key, collector.name)
         entry, account = self._entry(key), self.accounts.get(target.client_name)
         if entry is None or account is None:
@@ -266,7 +263,6 @@ class Schedule:
             self._put(entry.collector, entry.target, at)
 
     def _apply_new_keys(self) -> None:
-        """Poll all targets of an account at once if its key was refused and another key is there now."""
         for account in self.accounts.values():
             if account.client.credential.problem:
                 account.client.credential.start_refresh()
@@ -277,8 +273,7 @@ class Schedule:
         if renewed:
             self._forget(renewed)
 
-    def _take_targets(self) -> None:
-        """Schedule the registry's targets if they have changed: due times are kept, and new targets are polled soon."""
+    def _schedule_changed_targets(self) -> None:
         if self._version == self._registry.version:
             return
         self._version = self._registry.version
@@ -291,19 +286,18 @@ class Schedule:
         for name, plan in self.plans.items():
             former = self._due.get(name, {})
             self._due[name], self._places[name] = {}, {}
-            for account, targets in self._targets(plan).items():
+            for account, targets in self._targets_by_account(plan).items():
                 self.accounts[account].pace.note_targets(plan, targets)
                 self._places[name].update(_spread(f"{name}|{account}", targets))
                 if plan.collector.supplies_names:
                     self._discoveries[account] += [(name, target) for target in targets]
-                self._keep_known(former, targets)
+                self._keep_due_times(former, targets)
                 new[account].append([(name, target) for target in targets if target.key not in self._due[name]])
         for account, by_collector in new.items():
-            self._poll_new(account, _in_turns(by_collector))
+            self._schedule_new(account, _in_turns(by_collector))
         self._failures = {key: number for key, number in self._failures.items() if self._entry(key) is not None}
 
-    def _keep_known(self, former: Mapping[TargetKey, DueEntry], targets: Iterable[Target]) -> None:
-        """Keep the due times of the targets whose request and interval have not changed."""
+    def _keep_due_times(self, former: Mapping[TargetKey, DueEntry], targets: Iterable[Target]) -> None:
         for target in targets:
             entry = former.get(target.key)
             if entry is not None and entry.target is target:
@@ -311,8 +305,7 @@ class Schedule:
             elif entry is not None and target.is_polled_as(entry.target):
                 self._put(entry.collector, target, entry.at)
 
-    def _poll_new(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
-        """Make new targets due soon. If some lack a name, they wait for a discovery, and that is due soon, too."""
+    def _schedule_new(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
         discoveries, now = self._discoveries[account], self._clocks.monotonic()
         soon = list[tuple[str, Target]]()
         unnamed = list[PollKey]()
@@ -324,12 +317,12 @@ class Schedule:
                 soon.append((name, target))
         self._poll_soon(account, soon)
         if unnamed:
+            # The discoveries for which they wait are due soon, too.
             self._unnamed.setdefault(account, []).extend(unnamed)
             waited_for = [(name, one) for name, one in discoveries if PollKey(one.key, name) not in self.running]
             self._poll_soon(account, waited_for)
 
     def _poll_soon(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
-        """Make targets due one after another, as fast as the budget allows."""
         pace, now, ahead = self.accounts[account].pace, self._clocks.monotonic(), 0.0
         for name, target in polls:
             # At each tick, as many are due as the budget allows until the next one.
@@ -337,18 +330,18 @@ class Schedule:
             ahead += pace.cost(name) / pace.rate
 
     def _lacks_name(self, collector: str, target: Target) -> bool:
-        """Return whether the series of a new target may need a name that a discovery has not supplied yet."""
         if self.plans[collector].collector.discovers:
             return False
         if target.kind == "account":
-            # The answers for an account contain other targets.
+            # The answers for an account contain other targets, which may lack names.
             return target.account not in self._discovered
         return target.kind in NAMED_BY_SEARCH and not target.name
 
     def discovered(self, account: str, error: PlatformError | None = None) -> None:
-        """Record that a discovery of an account has ended or found names; poll the targets that waited for names.
+        """Record that a discovery of an account has ended, or has found all names.
 
-        If the platform has not answered or the key was refused, they go on waiting, until `NAMES_SECONDS` have passed.
+        Targets that waited for names are due now, as fast as the budget allows. After an error of transport or of the
+        key, they keep waiting until `NAMES_SECONDS` have passed.
         """
         self._discovered.add(account)
         if isinstance(error, TransportError | Unauthorized | CredentialError):
@@ -357,11 +350,10 @@ class Schedule:
         self._poll_soon(account, [(entry.collector, entry.target) for entry in waiting])
 
     def all_discovered(self) -> bool:
-        """Return whether a discovery of each account that has one has ended, with or without success."""
+        """Return whether a discovery has ended, or has found all names, in each account that has one."""
         return all(name in self._discovered or not self._discoveries.get(name) for name in self.accounts)
 
-    def _targets(self, plan: Plan) -> dict[str, list[Target]]:
-        """Return the targets of a collector by account, in the order in which they are polled."""
+    def _targets_by_account(self, plan: Plan) -> dict[str, list[Target]]:
         collector = plan.collector
         targets: dict[str, list[Target]] = {account: [] for account in self.accounts}
         for target in self._registry.targets(collector.polls, every_shard=collector.every_shard):
@@ -369,11 +361,10 @@ class Schedule:
                 targets[target.client_name].append(target)
         return targets
 
-    def _measure(self) -> None:
-        """Calculate the pace of each account again, and show budgets and intervals as metrics."""
+    def _update_paces(self) -> None:
         for name, account in self.accounts.items():
             pace, rate = account.pace, account.client.rate_limiter.effective_rate
-            pace.measure(rate)
+            pace.update(rate)
             if not name.startswith(DATABASE_PREFIX):
                 self._telemetry.demand.labels(name).set(pace.demand)
                 self._telemetry.budget.labels(name).set(rate)
@@ -387,21 +378,21 @@ class Schedule:
                 self._put(key.collector, entry.target, self._clocks.monotonic())
 
     def lifetime(self, collector: str, target: Target) -> float:
-        """Return the seconds after which the values of a poll expire; 0 if the target is not polled any more."""
+        """Return for how many seconds values of a poll are valid; 0 if the collector or the account is not in use."""
         plan, account = self.plans.get(collector), self.accounts.get(target.client_name)
         if plan is None or account is None:
             return 0.0
         return STALE_INTERVALS * account.pace.interval(plan, target) if plan.stale_after is None else plan.stale_after
 
     def longest_interval(self, collector: str) -> float:
-        """Return a collector's effective interval, where it is stretched most; targets' own intervals are ignored."""
+        """Return a collector's longest effective interval in any account; targets' own intervals are ignored."""
         plan = self.plans[collector]
         paces = (account.pace for account in self.accounts.values())
         stretches = (pace.stretch for pace in paces if collector in pace.poll_rates)
         return plan.interval * max(stretches, default=1.0)
 
     def due_at(self, key: PollKey) -> float | None:
-        """Return when a collector polls a target next, on the monotonic clock; None if it has no poll of its own."""
+        """Return when a collector polls a target next, on the monotonic clock; None if it does not poll the target."""
         entry = self._entry(key)
         return None if entry is None else entry.at
 
@@ -411,7 +402,7 @@ class Schedule:
         return min((entry.at for entry in entries), default=self.last_tick + self.plans[collector].interval)
 
     def polled(self) -> set[PollKey]:
-        """Return the polled targets, once for each of their collectors."""
+        """Return the polled targets, each with every collector that polls it."""
         return {PollKey(key, name) for name, entries in self._due.items() for key in entries}
 
 

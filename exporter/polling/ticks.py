@@ -47,7 +47,7 @@ class Every(BaseTrigger):  # type: ignore[misc] # APScheduler has no types
 
 
 def scheduler(monotonic: Callable[[], float]) -> AsyncIOScheduler:
-    """Return a scheduler for the running event loop, by a monotonic clock in seconds; late ticks are not skipped."""
+    """Return a scheduler that uses a monotonic clock in seconds. A late tick still runs; of several, only one does."""
     return AsyncIOScheduler(
         timezone=MonotonicTime(monotonic), job_defaults={"misfire_grace_time": None, "coalesce": True}
     )

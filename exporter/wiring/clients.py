@@ -22,7 +22,7 @@ from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.wiring.key_file import KeyFile
 
-# The part of an attempt's time limit that connecting may take.
+# The share of an attempt's time limit that connecting may take.
 CONNECT_SHARE = 0.5
 
 
@@ -31,11 +31,11 @@ class Access:
     """How an account or a database is called: the settings that concern its client.
 
     Attributes:
-        base_url: the management API, or a database's endpoint.
+        base_url: the address of the management API, or of a database.
         scheme: the header that contains the key: `access_key` or `bearer`, as `Credential` describes.
         key: the key or the token, or the file that contains it.
-        requests_per_second: the requests a second that this process may send.
-        max_in_flight: how many calls this process may make at once.
+        requests_per_second: the most requests a second that this process sends.
+        max_in_flight: the most calls that this process makes at once.
         timeout: the time limit of an attempt, in seconds.
     """
 
@@ -48,10 +48,9 @@ class Access:
 
 
 def access_of(settings: AccountSettings | DatabaseSettings, shards: int) -> Access:
-    """Return the access of an account or a database: its address, its key and its budget.
+    """Return how an account or a database is called; without a key or a token in the settings, the key is empty.
 
     An account's budget is divided by the number of shards. A database's is not, because one shard polls the database.
-    Without a key or a token in the settings, the key is empty.
     """
     rate, in_flight = settings.budget.requests_per_second, settings.budget.max_in_flight
     if isinstance(settings, DatabaseSettings):
@@ -74,7 +73,7 @@ class ClientMachine:
 
     Attributes:
         random: returns a number in [0, 1).
-        executors: creates an executor for each kind of call that may block.
+        executors: creates an executor for a kind of call that may block.
         connector: returns a function that creates the transport of an account or a database.
     """
 
@@ -94,12 +93,8 @@ def client_of(
 ) -> Client:
     """Create the client of an account or a database.
 
-    Args:
-        access: how it is called.
-        observer: is notified of every attempt.
-        machine: what the client uses of its machine.
-        platform_time: the time of the account's platform, if it is shared with the ledger; else the client has its own.
-        parsing: parses long answers, as `Client` describes.
+    The answers update `platform_time`; None: the client has an estimate of its own. Long answers are parsed by
+    `parsing`; None: by the event loop.
 
     Raises:
         ConfigurationError: the environment names a proxy that cannot be used.
@@ -129,7 +124,6 @@ def client_of(
 
 
 def _credential_of(access: Access, machine: ClientMachine) -> Credential:
-    """Create the credential of an account or a database: a key of the settings, or one that is read from a file."""
     if isinstance(access.key, SecretStr):
         return Credential(access.scheme, access.key.get_secret_value)
     file = KeyFile(access.key, machine.clocks.monotonic, machine.executors("key file"))

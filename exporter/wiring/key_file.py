@@ -10,18 +10,17 @@ from exporter.blocking import blocking
 from exporter.platform.errors import CredentialError
 from exporter.validation.secrets import SecretError, read_secret
 
-# The least seconds between the beginnings of two readings of the file.
+# The shortest time between the beginnings of two readings of the file, in seconds.
 CHECK_SECONDS = 0.2
-# A call waits at most this many seconds for the file, and then uses the key that was read last.
+# The longest time that a call waits for a reading, in seconds.
 PATIENCE = 1.0
 
 
 class KeyFile:
-    """A key in a file. `refresh` reads the file again; `last_key` returns the key that was read last.
+    """A key in a file.
 
     Args:
-        path: the file.
-        monotonic: a clock in seconds.
+        monotonic: returns the time in seconds.
         executor: reads this file alone, because other files may be on another file system.
     """
 
@@ -36,13 +35,17 @@ class KeyFile:
         self._reading: asyncio.Task[None] | None = None
 
     def last_key(self) -> str:
-        """Return the key that was read last; raises CredentialError if the last reading gave none."""
+        """Return the key that was read last.
+
+        Raises:
+            CredentialError: the last reading gave no key, or none has ended yet.
+        """
         if self._problem:
             raise CredentialError(f"the key cannot be read: {self._problem}")
         return self._key
 
     async def refresh(self) -> None:
-        """Start to read the file as `start_refresh` does, and wait for the result, at most `PATIENCE` seconds."""
+        """Start to read the file as `start_refresh` does; wait until no reading runs, at most `PATIENCE` seconds."""
         self.start_refresh()
         # A reading that has taken longer than that probably hangs; no further call waits for it.
         if self._reading is not None and self._monotonic() - self._began_at <= PATIENCE:
@@ -55,7 +58,6 @@ class KeyFile:
             self._reading = asyncio.create_task(self._read(), name="key file")
 
     async def _read(self) -> None:
-        """Read the file, and keep its key or why there is none."""
         try:
             secret = await blocking(self._executor, read_secret, self._path)
             self._key, self._problem = secret.get_secret_value(), ""

@@ -13,37 +13,36 @@ from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 
-# Stands for a collector's name, for families that come from the configuration and not from a poll.
+# In place of a collector's name: these families come from the configuration and not from a poll.
 _CONFIGURATION = "configuration"
-# The most targets that one call of `show` serves, because more would delay the event loop.
+# The most targets whose labels and thresholds one call of `show` sets, because more would delay the event loop.
 _AT_ONCE = 1000
 
 
 @dataclass(slots=True, eq=False)
 class LabelsAndThresholds:
-    """Serves the labels, thresholds and budgets of targets, whose latest names the entries of the settings match."""
+    """Serves the labels and thresholds of targets, and the budgets of scripts."""
 
     registry: Registry
     store: Store
     telemetry: Telemetry
-    # Target → the object (with the name) and the settings of which its labels and thresholds were made.
+    # The target and the settings from which the served labels and thresholds were made.
     _served: dict[TargetKey, tuple[Target, Settings]] = field(default_factory=dict)
 
     def show(self, settings: Settings) -> None:
-        """Serve the labels and thresholds of targets, and the budgets of scripts; called every few seconds.
+        """Serve the labels, thresholds and budgets that these settings define for the polled targets.
 
-        Only targets that are new, were renamed or have new settings are served anew, at most `_AT_ONCE` in a call; the
-        next call serves the rest. The families of targets that are no longer polled are removed.
+        A call sets the labels and thresholds of at most `_AT_ONCE` targets; further calls set those of the others.
         """
         have_labels = any(one.labels or one.target_labels for one in settings.accounts)
         polled = self.registry.by_key if have_labels or settings.thresholds else {}
         gone = [key for key in self._served if key not in polled]
         for key in gone:
-            self._serve(key, ())
+            self._replace(key, ())
             del self._served[key]
         changed = [target for target in polled.values() if not self._is_served(target, settings)]
         for target in changed[:_AT_ONCE]:
-            self._serve(target.key, _families(settings, target))
+            self._replace(target.key, _families(settings, target))
             self._served[target.key] = (target, settings)
         self._show_budgets(settings)
 
@@ -52,27 +51,23 @@ class LabelsAndThresholds:
         # A renamed target is another object, and a reload creates other settings.
         return served_target is target and served_settings is settings
 
-    def _serve(self, key: TargetKey, families: tuple[Family, ...]) -> None:
-        """Replace the labels and thresholds of a target."""
+    def _replace(self, key: TargetKey, families: tuple[Family, ...]) -> None:
         self.store.change(PollKey(key, _CONFIGURATION), families, (TARGET_LABELS.name, ALERT_THRESHOLD.name))
 
     def _show_budgets(self, settings: Settings) -> None:
-        """Serve the budgets of the polled scripts, and whether each configured budget matches none of them.
-
-        A shard does not know the scripts of other shards: a budget matches no script if it matches none in any shard.
-        """
-        # The label values of each gauge → its value.
+        # For each of the two gauges: label values → value.
         served: dict[tuple[str, str, str], float] = {}
         unmatched: dict[tuple[str, str], bool] = {}
         for account in settings.accounts:
             budgets = account.scripts.monthly_budget_dollars
             scripts = self.registry.polled(account.name, "script").values()
             for script in scripts:
-                # A budget of the name has priority over one of the id.
+                # A budget for the name has priority over one for the id.
                 budget = budgets.get(script.name, budgets.get(script.id))
                 if budget is not None:
                     served[account.name, script.id, script.name] = budget
-            # As long as a script or its name is not known, a budget may match that script.
+            # As long as a script or its name is not known, a budget may match that script. Scripts of other shards are
+            # not known here: a budget has no script if it is unmatched in all shards.
             if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
                 ids_and_names = {script.id for script in scripts} | {script.name for script in scripts}
                 unmatched |= {(account.name, key): key not in ids_and_names for key in budgets}
@@ -81,9 +76,9 @@ class LabelsAndThresholds:
 
 
 def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
-    """Return the labels and thresholds of a target as families; a target of a database has none."""
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:
+        # It is a target of a database.
         return ()
     account_name, target_label = label_value(target.account), label_value(target.key.label)
     families = []
@@ -99,7 +94,7 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
 
 
 def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
-    """Return label → value of a target: that of the first matching entry with the label, else that of the account."""
+    """Return label → value. Matching entries have priority over the account's labels, the first over the others."""
     labels = dict(account.labels)
     # In reverse, so that the labels of the first entry that matches are set last.
     for entry in reversed(account.target_labels):
@@ -109,11 +104,11 @@ def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
 
 
 def _thresholds_of(target: Target, thresholds: Iterable[ThresholdSettings]) -> dict[str, float]:
-    """Return alert → threshold of a target; of several thresholds of an alert, the first that matches."""
+    """Return alert → threshold; of several thresholds of an alert, the first that matches."""
     found: dict[str, float] = {}
     for one in thresholds:
         is_for_account = one.account is None or one.account == target.account
-        # The kind of an alert on targets of any kind is empty.
+        # An alert on targets of any kind has an empty kind.
         is_for_kind = ALERTS[one.alert] in ("", target.kind)
         if is_for_account and is_for_kind and one.match.search(target.name):
             found.setdefault(one.alert, one.value)

@@ -14,7 +14,7 @@ def plans_of(settings: Settings) -> dict[str, Plan]:
     """Return name → plan of the enabled collectors of which a family is served, or which discover targets."""
     sections = settings.collector_settings()
     plans: dict[str, Plan] = {}
-    # Section → what the configuration declares for its collectors. If it changes, their plans change.
+    # Section → what the configuration declares for its collectors. If the declaration changes, their plans change.
     declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints_of(settings)}
     declared["database"] = settings.databases
     for collector in collectors_of(settings):
@@ -36,13 +36,13 @@ def collectors_of(settings: Settings) -> tuple[Collector, ...]:
 
 
 def endpoints_of(settings: Settings) -> list[Endpoint]:
-    """Return the configured endpoints; the interval of each is that of its collector's settings, if they have one."""
+    """Return the configured endpoints; an interval under `collectors:` has priority over the endpoint's own."""
     sections = settings.collector_settings()
     return [one.model_copy(update={"interval": sections[one.name].interval}) for one in settings.endpoints]
 
 
 def queries_of(settings: Settings) -> list[DatabaseQuery]:
-    """Return the configured queries; one without an interval has that of its collector."""
+    """Return the configured queries; one without an interval has that of the collector `database`."""
     interval = settings.collector_settings()["database"].interval
     queries = ((database.name, query) for database in settings.databases for query in database.queries)
     return [DatabaseQuery(database_name, query, query.interval or interval) for database_name, query in queries]

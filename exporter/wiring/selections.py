@@ -29,18 +29,17 @@ def selections_of(settings: Settings) -> Iterator[Selection]:
 
 
 def _account_selections(account: AccountSettings, number: int) -> Iterator[Selection]:
-    """Yield a selection for each kind of target that the settings of an account can select."""
     name, path = account.name, ("accounts", number)
-    itself = Target(name, "account", name, name, watched=_watched(account))
+    itself = Target(name, "account", name, name, watched=_requested_lists(account))
     yield Selection(name, "account", (itself,), setting=path)
     zones = tuple(Target(name, "dns_zone", str(zone_id)) for zone_id in account.dns_zones.all_ids())
-    yield _with_listed(Selection(name, "dns_zone", zones, setting=(*path, "dns_zones")), account.dns_zones)
+    yield _discovering(Selection(name, "dns_zone", zones, setting=(*path, "dns_zones")), account.dns_zones)
     how_read = {"read": account.scripts.read}
     scripts = tuple(Target(name, "script", str(script_id), attributes=how_read) for script_id in account.scripts.ids)
     named_scripts = Selection(name, "script", scripts, attributes=how_read, setting=(*path, "scripts"))
-    yield _with_listed(named_scripts, account.scripts)
+    yield _discovering(named_scripts, account.scripts)
     shields = tuple(Target(name, "shield_zone", str(zone_id)) for zone_id in account.shield_zones.ids)
-    yield _with_listed(Selection(name, "shield_zone", shields, setting=(*path, "shield_zones")), account.shield_zones)
+    yield _discovering(Selection(name, "shield_zone", shields, setting=(*path, "shield_zones")), account.shield_zones)
     limits = tuple(
         Target(name, "rate_limit", str(limit.id), limit.name, _zone_attributes(limit.shield_zone_id))
         for limit in account.rate_limits
@@ -59,13 +58,11 @@ def _account_selections(account: AccountSettings, number: int) -> Iterator[Selec
     yield Selection(name, "search", searches, setting=(*path, "searches"))
 
 
-def _with_listed(named: Selection, section: DiscoveredSettings) -> Selection:
-    """Return a selection that also selects the listed resources that a section of the settings asks for."""
-    return replace(named, discover=section.discover, include=section.include, exclude=section.exclude)
+def _discovering(selection: Selection, section: DiscoveredSettings) -> Selection:
+    return replace(selection, discover=section.discover, include=section.include, exclude=section.exclude)
 
 
 def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]) -> Iterator[Selection]:
-    """Yield a selection for each configured endpoint that has targets of its own in an account."""
     for number, endpoint in enumerate(endpoints):
         if kind := endpoint.own_kind:
             fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
@@ -73,8 +70,7 @@ def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]
             yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", number, "ids"))
 
 
-def _watched(account: AccountSettings) -> tuple[str, ...]:
-    """Return the names of the lists that an account's target needs, for `Target.watched`."""
+def _requested_lists(account: AccountSettings) -> tuple[str, ...]:
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
     # The patterns of shield zones are for the names of their pull zones, which only a search returns.
     is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))
@@ -83,7 +79,7 @@ def _watched(account: AccountSettings) -> tuple[str, ...]:
         discovery.SEARCH: is_searched,
         discovery.SHIELD_ZONES: shields.discover,
         discovery.RATE_LIMITS: shields.discover and shields.rate_limits,
-        # Otherwise the search already returns the names of the configured ids.
+        # The search for `discovery.SEARCH` also returns the names of configured ids.
         discovery.NAMES: has_ids and not is_searched,
         discovery.POLLED_SHIELD_ZONES: shields.discover or bool(shields.ids),
     }
@@ -95,7 +91,6 @@ def _zone_attributes(zone_id: int | None) -> dict[str, str]:
 
 
 def _images(account: AccountSettings) -> Iterator[Target]:
-    """Yield the target of each configured image; its id, which is also its name, is the image's address."""
     for image in account.images:
         parts = {"registry_id": image.registry_id, "namespace": image.namespace, "name": image.name}
         address = "/".join(parts.values())

@@ -27,7 +27,7 @@ OpenStorage = Callable[[StateSettings, Clocks, Callable[[float], None], Executor
 def own_storage(
     state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None], executor: Executor
 ) -> Storage:
-    """Create the storage of a process that shares its state with no other: a file, or its memory.
+    """Create the storage of a process that shares its state with no other: a file, or a storage that keeps nothing.
 
     `set_aside` is called after a damaged file was renamed, with the time in unix seconds. `executor` has one thread,
     for the calls to the file.
@@ -45,14 +45,14 @@ def own_storage(
 
 
 def postgres_storage(settings: Settings) -> "PostgresStorage":
-    """Create the storage in a state database, which takes the configured shard or, for `auto`, any free one."""
+    """Create the storage in a state database; it claims the configured shard or, for `auto`, any free one."""
     index, total = settings.shard.index, settings.shard.total
     wanted = range(total) if index == "auto" else (index,)
     return _database_storage(settings.state, total, wanted)
 
 
 def _database_storage(state: StateSettings, total: int = 1, wanted: Collection[int] = ()) -> "PostgresStorage":
-    """Create the storage in a state database; without `wanted` shards, it can only read."""
+    """Create the storage in a state database; without `wanted` shards, it only reads."""
     # Imported here because it needs an optional extra; the settings have checked that the extra is installed.
     from exporter.counters.postgres_storage import PostgresStorage  # noqa: PLC0415 - an extra
 
@@ -60,13 +60,18 @@ def _database_storage(state: StateSettings, total: int = 1, wanted: Collection[i
 
 
 async def stored_rows(state: StateSettings, collectors: Collection[str]) -> dict[PollKey, StateRow]:
-    """Return the rows of some collectors; none without a state, or before an exporter has written one.
+    """Return the stored rows of some collectors.
 
     Raises:
         StorageError: the state cannot be read.
     """
     if not state.is_shared:
-        return {} if state.path is None or not state.path.exists() else rows_of(state.path, collectors)
+        if state.path is None:
+            return {}
+        try:
+            return rows_of(state.path, collectors) if state.path.exists() else {}
+        except OSError as error:
+            raise StorageError(f"{state.path} cannot be read: {error.strerror}") from None
     try:
         return await _database_storage(state).read(collectors)
     except StorageError as error:
@@ -74,7 +79,7 @@ async def stored_rows(state: StateSettings, collectors: Collection[str]) -> dict
 
 
 def database_problem(settings: Settings) -> str:
-    """Return why the state database cannot be used; empty if it can be used, or if the state is not in a database."""
+    """Return why the state database cannot be used; empty if it can be used, or if there is none."""
     if not settings.state.is_shared:
         return ""
     try:
@@ -85,8 +90,8 @@ def database_problem(settings: Settings) -> str:
 
 
 def _address(state: StateSettings) -> str:
-    """Return the address of the state database; raises StorageError, as `PostgresStorage` expects."""
     try:
         return state.address()
     except SecretError as error:
+        # The error that `PostgresStorage` expects.
         raise StorageError(str(error)) from None

@@ -183,3 +183,5 @@ async def test_a_chart_that_is_null_has_no_history(tmp_path: Path) -> None:
 async def test_a_state_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(StorageError, match=r"the state database cannot be read: .*refused"):
         await stored_rows(StateSettings(url=SecretStr("postgresql://a:secret@127.0.0.1:1/x")), ["dns_statistics"])
+    with pytest.raises(StorageError, match="x cannot be read: File name too long"):
+        await stored_rows(StateSettings(path=Path("x" * 300)), ["dns_statistics"])

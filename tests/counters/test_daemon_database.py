@@ -73,7 +73,7 @@ async def test_a_suspended_process_serves_no_counter_that_another_has_passed_and
             assert f"{QUERIES}{{" not in (await asked).read().decode()
         await until(partial(is_spare, one))
         assert "edge_dns_window_queries{" not in await text(one, "/metrics")
-        await waiting.until(lambda: "shard taken by another exporter, waiting for a free one" in one.events)
+        await waiting.until(lambda: "shard lost, waiting for a free one" in one.events)
         sharing.serve(1)
         await until_total(63, two)
         # A killed holder leaves its shard at once, and the next one stays ready before its discovery.

@@ -138,7 +138,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     ),
     "let the ticks end": ("polling.poll:Poller.tick", lambda _: AsyncMock()),
     "take no further targets": (
-        "polling.schedule:Schedule._take_targets",
+        "polling.schedule:Schedule._schedule_changed_targets",
         _twice,
     ),
     "never end a call": ("polling.schedule:Schedule.answered", lambda _: lambda *_args: None),
