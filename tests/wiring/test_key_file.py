@@ -49,12 +49,11 @@ async def test_a_key_is_read_and_a_new_one_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("content", "says"), [(None, "does not exist"), ("", "is empty"), ("|", "is a pipe")])
 async def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, content: str | None, says: str) -> None:
-    path = tmp_path / "key"
+    key = KeyFile(path := tmp_path / "key", TurnedClock(), one_thread("key file"))
     if content == "|":
         os.mkfifo(path)
     elif content is not None:
         path.write_text(content)
-    key = KeyFile(path, TurnedClock(), one_thread("key file"))
     with pytest.raises(CredentialError, match="has not been read yet"):
         key.last_key()
     await key.refresh()
