@@ -16,9 +16,9 @@ from psycopg.waiting import wait_async
 from exporter.counters.storage import StorageError
 
 LEAST_VERSION = 140000
-# The part of a lease during which this process relies on the session: clocks differ, so the rest is not used.
+# The part of a lease during which this process relies on the session; the rest is for differences of clocks.
 _RELIABLE = 0.8
-# PostgreSQL's client library allows no shorter one; 0 would mean no limit.
+# PostgreSQL's client library allows no shorter one.
 _SHORTEST_CONNECT_SECONDS = 2
 
 R = TypeVar("R")
@@ -29,7 +29,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
 
     Attributes:
         token: a random name that the session has on the server, too. Behind a pooler, another session may answer.
-        alive_at: when the last statement that was answered had been sent, by `clock`.
+        alive_at: when the last statement that was answered was sent, by `clock`.
         reliable_seconds: how long from then on it is certain that the server keeps the session.
         is_holder: whether it has the lock of its process's shard.
         has_read: whether it has read the shard's rows.
@@ -49,7 +49,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         """Connect, and limit the session: the server ends it after `lease` seconds without a statement.
 
         Raises:
-            StorageError: no session can be made, or the server is not suitable. The message has no password.
+            StorageError: no session can be made, or the server is not suitable. The message contains no password.
         """
         parameters: dict[str, str | int] = {
             "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(lease / 3)),
@@ -63,7 +63,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             raise StorageError("its address is not understood") from None
         try:
             session = await cls.connect(address, autocommit=True, prepare_threshold=None)
-        except (psycopg.Error, OSError) as error:
+        except (psycopg.Error, OSError, UnicodeError) as error:  # UnicodeError: no host has such a name
             raise StorageError(_one_line(error)) from None
         session.clock, session.reliable_seconds = clock, lease * _RELIABLE
         if problem := _why_unfit(session):
@@ -78,12 +78,12 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         self.pgconn.finish()
 
     def is_certain(self) -> bool:
-        """Return whether it is certain that the server keeps the session; each request for counters asks for this."""
+        """Return whether it is certain that the server keeps the session."""
         if self.closed or self.clock() >= self.alive_at + self.reliable_seconds:
             return False
         if self._is_asking:
             return True
-        # Without a statement, the server sends nothing but the end of the session.
+        # What the server sends without a statement is most likely the end of the session.
         incoming = select.poll()
         incoming.register(self.pgconn.socket, select.POLLIN)
         return not incoming.poll(0)
@@ -92,7 +92,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         """Execute a statement, and return its rows.
 
         Raises:
-            StorageError: it failed, and the session is closed. The message does not contain the password.
+            StorageError: the statement failed, and the session has ended. The message contains no password.
         """
         sent = self.clock()
         self._is_asking = True
@@ -109,13 +109,13 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         return rows
 
     def check_own(self, *, is_own: bool) -> None:
-        """Raise StorageError, and end the session, unless `is_own`: this session has executed the last statement."""
+        """End the session, and raise StorageError, if another session of the server has executed the last statement."""
         if not is_own:
             self.end()
             raise StorageError(_POOLER)
 
     async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
-        """Wait for an answer; without one in `reliable_seconds` (a proxy may outlive its server), end the session."""
+        """Wait for an answer. Without one in `reliable_seconds`, end the session: a proxy may outlive its server."""
         try:
             async with asyncio.timeout(self.reliable_seconds):
                 return await wait_async(gen, self.pgconn.socket)
@@ -140,7 +140,7 @@ def _why_unfit(session: Session) -> str:
 
 
 def _limits(lease: float) -> dict[str, str]:
-    """Return the settings that limit the session on the server; every role may set them.
+    """Return the settings of the session on the server; every role may set them.
 
     The server ends a session that sends no statement for a lease, or does not receive an answer for as long. It ends a
     statement earlier, so that no statement is executed after the time for which this process relies on the session.
@@ -151,7 +151,7 @@ def _limits(lease: float) -> dict[str, str]:
         "statement_timeout": str(int(lease * 1000 * 2 / 3)),
         "lock_timeout": third_ms,
         "tcp_user_timeout": lease_ms,
-        # After a third of the lease without data, a probe each second: without any answer, they end it after a lease.
+        # After a third of the lease without data, a probe each second. Without answers, the session ends after a lease.
         "tcp_keepalives_idle": str(max(1, int(lease / 3))),
         "tcp_keepalives_interval": "1",
         "tcp_keepalives_count": str(max(1, int(lease * 2 / 3))),

@@ -21,21 +21,21 @@ class PostgresStorage(Storage):
     """Keeps the rows of one shard in a state database.
 
     First, `claim` locks a free shard. Then `open` reads the shard's rows. If the session is lost, `open` begins another
-    one, in which it locks the same shard and reads the rows again.
+    one, in which it locks the same shard and reads the rows again. `read` and `check` need no shard.
 
     Args:
         url: reads the database's address, whose password may change; raises StorageError if it cannot be read.
         installation: the common name of the exporters that share their rows.
         total: the number of shards.
-        wanted: the shards that this process may claim: one or all; none if it only reads.
+        wanted: the shards that this process may claim: one or all; none without `claim`.
         lease: seconds without a statement after which the server ends the session.
         clock: seconds that never jump, and that include the time of a suspension.
 
     Attributes:
-        index: the shard; None before `claim` has locked one, and after another exporter has taken it.
-        obstacle: why the last unsuccessful `claim` locked none; empty before it.
+        index: the shard; None before `claim` has locked one, and after `open` has found that another exporter has it.
+        obstacle: why the last `claim` that returned None locked no shard; empty before it.
         locks: the locks of all shards.
-        has_answered: whether the database has ever answered.
+        has_answered: whether a session for `claim` or `open` could ever begin.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class PostgresStorage(Storage):
         self.has_answered = False
 
     def is_certain(self) -> bool:
-        """Return whether the session has read the shard's rows, and it is certain that it still holds the shard."""
+        """Return whether the session has read the shard's rows, and certainly still holds the shard."""
         session = self._session
         return session is not None and session.has_read and session.is_certain()
 
@@ -121,19 +121,20 @@ class PostgresStorage(Storage):
         """Lock the shard, in a new session if the former one is lost, and return its rows.
 
         Raises:
-            ShardTakenError: another exporter has the shard.
-            StorageError: the database cannot be used now.
+            ShardTakenError: another exporter has the shard, or exporters with another number of shards are running.
+            StorageError: the database cannot be used now, or the shard may still be held by the former session.
         """
         if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
         session = self._certain_session() or await self._connect()
-        if not await self._lock_again(session, self.index):
+        if obstacle := await self._lock_again(session, self.index):
+            # The other session may be the former one of this exporter.
             if self._clock() < self._held_at + self._lease * _LEASES_UNTIL_ENDED:
-                raise StorageError("the shard is held, perhaps by the former session of this exporter")
+                raise StorageError(obstacle)
             self.index = None
             await self.close()
-            raise ShardTakenError("another exporter has taken the shard")
-        rows = from_columns(await session.ask(_ROWS, self._own()))
+            raise ShardTakenError(obstacle)
+        rows = from_columns(await session.ask(_ROWS, self._shard_parameters()))
         session.has_read = True
         return rows
 
@@ -147,11 +148,12 @@ class PostgresStorage(Storage):
             page = slice(start, start + PAGE)
             values = {name: _column(written[page], place) for place, name in enumerate(_COLUMNS)}
             gone = {f"deleted_{name}": _column(deleted[page], place) for place, name in enumerate(_KEY)}
-            ((is_own,),) = await session.ask(_WRITE, {**self._own(), **values, **gone, "session": session.token})
+            parameters = {**self._shard_parameters(), **values, **gone, "session": session.token}
+            ((is_own,),) = await session.ask(_WRITE, parameters)
             session.check_own(is_own=is_own)
 
     async def read(self, collectors: Collection[str]) -> dict[PollKey, StateRow]:
-        """Return the rows of some collectors, of all shards; exporters may be writing them.
+        """Return the rows of some collectors, of all shards; none if there is no table. Exporters may be writing them.
 
         Raises:
             StorageError: the database cannot be used now.
@@ -165,7 +167,11 @@ class PostgresStorage(Storage):
             session.end()
 
     async def check(self) -> None:
-        """Find out whether the database can be used, without changing anything; raises StorageError if it cannot."""
+        """Check, without changing anything, that a session can begin, and that the table exists or can be created.
+
+        Raises:
+            StorageError: one of these is not so.
+        """
         session = await Session.begin(self._url(), self._lease, self._clock)
         try:
             ((has_table, may_create),) = await session.ask(_HAS_TABLE)
@@ -182,12 +188,10 @@ class PostgresStorage(Storage):
             self._session.end()
             self._session = None
 
-    def _own(self) -> dict[str, object]:
-        """Return the SQL parameters that identify this shard."""
+    def _shard_parameters(self) -> dict[str, object]:
         return {"installation": self.locks.installation, "index": self.index, "total": self.locks.total}
 
     def _certain_session(self) -> Session | None:
-        """Return the session; None if it is lost, or may be lost."""
         return self._session if self._session is not None and self._session.is_certain() else None
 
     async def _connect(self) -> Session:
@@ -209,14 +213,15 @@ class PostgresStorage(Storage):
         self.location = f"postgresql://{session.info.host}:{session.info.port}/{session.info.dbname}"
         return session
 
-    async def _lock_again(self, session: Session, index: int) -> bool:
-        """Lock the shard, unless the session already has its lock; return whether the session has it now."""
+    async def _lock_again(self, session: Session, index: int) -> str:
+        """Lock the shard, unless the session has its lock; return why it cannot be locked, otherwise an empty text."""
         try:
             await self.locks.read(session)
-        except OtherTotalError:
+        except OtherTotalError as error:
             # Those exporters count the targets of the shard.
-            return False
-        return session.is_holder or await self.locks.take(session, index)
+            return str(error)
+        has_lock = session.is_holder or await self.locks.take(session, index)
+        return "" if has_lock else "the shard is held by another session"
 
 
 _KEY = ("collector", "account", "kind", "id")
@@ -253,8 +258,8 @@ _ROWS_OF = """
     WHERE installation = %(installation)s AND collector = ANY(%(collectors)s)
 """
 # `own` is empty if another session executes the statement: then nothing is written. A row that another shard counts is
-# neither written nor deleted. The rows are in the order of their keys, so that exporters lock shared rows in the same
-# order, which prevents deadlocks.
+# neither written nor deleted. The written rows are in the order of their keys, so that exporters lock shared rows in
+# the same order, which prevents deadlocks.
 _WRITE = """
     WITH own AS MATERIALIZED (
         SELECT WHERE current_setting('edge_exporter.session', true) = %(session)s

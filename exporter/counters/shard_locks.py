@@ -21,7 +21,7 @@ class ShardLocks:
     Attributes:
         installation: the common name of the exporters that share their rows.
         total: the number of shards.
-        held: the shards that exporters held when the server was asked last; None while that is unknown.
+        held: the shards that were held at the last `read`; None before it, and if no session could begin since.
     """
 
     installation: str
@@ -35,7 +35,11 @@ class ShardLocks:
         return int.from_bytes(blake2b(self.installation.encode(), digest_size=4).digest()) >> 1
 
     async def take(self, session: Session, index: int) -> bool:
-        """Lock a shard if it is free; return whether the session has the lock."""
+        """Lock a shard if it is free; return whether the session has the lock.
+
+        Raises:
+            StorageError: the database cannot be used now.
+        """
         values = {"class": self._class, "number": self.total * _TOTAL_FACTOR + index, "session": session.token}
         ((is_locked,),) = await session.ask(_LOCK, values)
         # None if another session has executed the statement, as behind a pooler.
@@ -45,14 +49,18 @@ class ShardLocks:
     async def read(self, session: Session) -> set[int]:
         """Read which shards are locked, keep them in `held`, and return them.
 
-        Raises OtherTotalError, and ends the session, if exporters with another total number of shards are running.
+        After an error, the session has ended.
+
+        Raises:
+            OtherTotalError: exporters with another total number of shards are running.
+            StorageError: the database cannot be used now.
         """
         ((token, locks),) = await session.ask(_HELD, {"class": self._class})
         session.check_own(is_own=token == session.token)
         self.held = {lock % _TOTAL_FACTOR for lock in locks if lock // _TOTAL_FACTOR == self.total}
         others = {lock // _TOTAL_FACTOR for lock in locks} - {self.total}
         if others:
-            # Those exporters count the same targets. If two have locked at the same moment, both stop.
+            # Those exporters count the same targets. If both totals were locked at the same moment, all exporters stop.
             session.end()
             raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self.total}")
         return self.held

@@ -1,4 +1,4 @@
-"""Stores the ledger's rows in the state file: an SQLite database that one process uses."""
+"""Stores the ledger's rows in the state file: an SQLite database that one exporter writes."""
 
 import fcntl
 import os
@@ -24,26 +24,29 @@ SCHEMA_VERSION = 4
 # How long a call waits for a lock of another process on the database; a reader that is not the exporter waits longer.
 BUSY_SECONDS = 2.0
 _READING_SECONDS = 10.0
-# Files that SQLite keeps next to the database: the journal, and its index.
+# The suffixes of the files that SQLite keeps next to the database: the journal, and its index.
 _JOURNAL = ("-wal", "-shm")
 # Errors after which the connection stays open. On a full disk, closing it would remove the journal: one more commit
 # would find room, and the next one would fail again.
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
-# Errors that mean that the content of the file is damaged; the first one if a table is missing.
+# Errors that mean that the content of the file is damaged; SQLITE_ERROR means that a table is missing.
 _DAMAGES = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 class FileStorage(Storage):
     """Keeps the rows in a state file, which is created if it does not exist.
 
-    A damaged file is renamed and replaced by a new one. A file that was deleted or replaced while the process runs is
-    written again from memory.
+    A file that is damaged, or has another schema, is renamed and replaced by a new one. A file that was deleted or
+    replaced while the process runs is written again from memory.
 
     Args:
         path: the state file.
         clock: returns unix seconds.
-        set_aside: called with unix seconds when a damaged file was renamed.
+        set_aside: called with unix seconds when a file was renamed.
         thread: an executor of one thread, for the calls that block.
+
+    Raises:
+        FileNotFoundError: the path is relative to a working directory that was removed.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class FileStorage(Storage):
     # The methods from here on run on the thread.
 
     def _is_open(self) -> bool:
-        """Return whether a file is open, still at the path and not empty; otherwise, what is written would be lost."""
+        # What is written to a file that is no longer at the path, or to an emptied one, is lost.
         try:
             found = self._path.stat()
         except OSError:
@@ -91,7 +94,6 @@ class FileStorage(Storage):
         return is_same and self._database is not None
 
     def _lock_and_open(self) -> dict[PollKey, StateRow]:
-        """Lock the path and open its file; return the rows when it is first read, and none after that."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
@@ -142,7 +144,6 @@ class FileStorage(Storage):
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 
     def _open_or_replace(self) -> dict[PollKey, StateRow]:
-        """Open the file, or a new one in place of one that is damaged; return its rows."""
         try:
             return self._open_and_check()
         except (sqlite3.DatabaseError, ValueError) as error:
@@ -156,11 +157,6 @@ class FileStorage(Storage):
             return self._open_and_check()
 
     def _open_and_check(self) -> dict[PollKey, StateRow]:
-        """Open the file, or create it; check it, and return its rows.
-
-        Raises:
-            ValueError: it is damaged, or of another version.
-        """
         is_new = not self._path.exists()
         if not is_new and not self._path.stat().st_size:
             # SQLite would take it for a new database, and the loss would not be reported.
@@ -229,16 +225,15 @@ def _checksum(values: object) -> int:
 
 
 def _beside(path: Path, suffix: str) -> Path:
-    """Return a file next to the state file."""
     return path.with_name(path.name + suffix)
 
 
 def _take_lock(path: Path) -> TextIO:
-    """Lock a state file for this process, until the returned file, which is next to it, is closed.
+    """Lock a state file until the returned file, which is next to it, is closed.
 
     Raises:
         StateLockedError: another process has locked it.
-        OSError: the folder cannot be written.
+        OSError: the returned file cannot be written or locked.
     """
     lock = _beside(path, ".lock").open("a")
     try:
@@ -250,10 +245,10 @@ def _take_lock(path: Path) -> TextIO:
 
 
 def rename_aside(path: Path, now: float) -> Path:
-    """Rename a state file that cannot be read, and its journal; return the new name.
+    """Rename a damaged state file, and its journal; `now` is unix seconds. Return the new name.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: a file cannot be renamed.
     """
     aside = _beside(path, f".corrupt-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}")
     # The file itself is renamed last: SQLite would delete a journal without a file.

@@ -19,13 +19,13 @@ class StateLockedError(StorageError):
 
 
 class ShardTakenError(StorageError):
-    """Another exporter has the shard of this process, or has written its rows: this process must not write any more."""
+    """Another exporter may count the shard of this process, which must not write any more."""
 
 
 class Storage(Protocol):
-    """Keeps the ledger's rows, in a file (`state_file.py`) or in a PostgreSQL (`postgres_storage.py`).
+    """Keeps the ledger's rows, in a file (`state_file.py`) or in PostgreSQL (`postgres_storage.py`).
 
-    The ledger makes one call at a time. The methods here are those of a storage that keeps nothing.
+    The ledger awaits one method at a time. The methods here are those of a storage that keeps nothing.
 
     Attributes:
         location: where the rows are kept; for logs, without a secret.
@@ -39,17 +39,16 @@ class Storage(Protocol):
         """Return whether the storage is open; if not, or not any more, the ledger opens it.
 
         Raises:
-            ShardTakenError: another exporter has the shard.
             StorageError: it cannot be used now.
         """
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Open the storage, also after it was lost; return its rows, without those that the ledger is to write again.
+        """Open the storage, also after it was lost, and return its rows, without those that the ledger is to rewrite.
 
         Raises:
             StateLockedError: another process has the state file.
-            ShardTakenError: another exporter has the shard.
+            ShardTakenError: another exporter may count the shard.
             StorageError: it cannot be used now.
         """
         return {}
@@ -58,7 +57,7 @@ class Storage(Protocol):
         """Write rows durably, in place of those with the same key, and delete those whose value is None.
 
         Raises:
-            StorageError: not all of the rows were written.
+            StorageError: it is uncertain whether all rows were written.
         """
         return
 
@@ -72,4 +71,4 @@ class Storage(Protocol):
 
 
 class MemoryStorage(Storage):
-    """Keeps nothing: counters start again with each process, and no other process can use its memory."""
+    """Keeps nothing: counters start again with each process."""
