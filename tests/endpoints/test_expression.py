@@ -14,7 +14,7 @@ READ = (
     "Items[*].[Name, Id]", "Items[?Id == `2`] | [0].Id", "max(values(Missing))", "not_null(Missing, Chart.c)",
     "Items == `[]`", "contains(Missing, 'x')", "Items[*].abs(Name)", "sum(Items)", "join(',', values(Chart))",
     "length([Text, Null])", "ceil(Inf)", "Items[::0]",
-    "[" * 500 + "a" + "]" * 500, "sums(a)", "abs(a, b)",
+    "[" * 500 + "a" + "]" * 500, "||".join(["a"] * 600), "sums(a)", "abs(a, b)",
 )  # fmt: skip
 
 

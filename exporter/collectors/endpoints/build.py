@@ -45,5 +45,4 @@ def make_collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
 async def _fetch(
     endpoint: Endpoint, operation: Operation[Document], context: Context, target: Target
 ) -> Answer[Document]:
-    """Make the call of a poll: the `fetch` of an endpoint's collector."""
     return await context.caller.call(Request(operation, endpoint.path.parameters(target.id, context.now)))

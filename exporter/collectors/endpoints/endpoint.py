@@ -32,7 +32,7 @@ LONGEST_ID = 200
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}", re.ASCII)
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*", re.ASCII)
 LONGEST_METRIC_NAME = 200
-# The ends of names that Prometheus and OpenMetrics reserve for parts of a histogram or a counter.
+# Ends of names that Prometheus or OpenMetrics reserves for parts of histograms or counters.
 _RESERVED_ENDS = ("_bucket", "_created")
 _SOURCE_KEYS = ("value", "days", "month", "info")
 _TARGET_KEYS = ("each", "ids", "kind")
@@ -43,7 +43,7 @@ _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
 )
-# Pull zones are not polled, but their names have the kind `cdn`.
+# The names of pull zones have the kind `cdn`, which no collector polls.
 _TAKEN_KINDS = frozenset({*(collector.polls for collector in CATALOGUE), "cdn"})
 
 
@@ -57,7 +57,7 @@ def _parse_expression(value: object) -> Expression:
 
 
 def _secret_problem(expression: Expression) -> str:
-    """Return why the values of an expression could be secrets, which must not be labels; empty if they could not."""
+    """Return why the values of an expression must not be labels; empty if no field in it is named like a secret."""
     secrets = sorted(filter(is_secret_name, expression.fields()))
     return f"reads {secrets[0][:60]}, which is named like a secret and cannot be a label" if secrets else ""
 
@@ -77,9 +77,9 @@ def _parse_path(value: object) -> Path:
 
 def _parse_name(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise ValueError("expected a name of lower-case letters, digits and '_' that starts with a letter")
+        raise ValueError("expected at most 63 lower-case letters, digits and '_', beginning with a letter")
     if value in _TAKEN_NAMES:
-        raise ValueError(f"'{value}' is taken: the exporter has a collector or an operation of that name")
+        raise ValueError(f"'{value}' is taken: the exporter has a collector, operation or kind of that name")
     return value
 
 
@@ -104,19 +104,18 @@ def _parse_label(value: str) -> str:
 
 def _parse_id(value: str) -> str:
     text = parse_text(value)
+    # '.' and '..' in a path would lead to another path.
     if len(text) > LONGEST_ID or text in (".", ".."):
         raise ValueError(f"expected an id of at most {LONGEST_ID} characters, other than '.' and '..'")
     return text
 
 
 def _given(section: Section, keys: Sequence[str]) -> list[str]:
-    """Return the keys that the configuration sets; one that is set to null is not given."""
     # A key that is not set may have an empty default, which is not null.
     return [key for key in keys if key in section.model_fields_set and getattr(section, key) is not None]
 
 
 def _parsed_by(parse: Callable[[object], object]) -> tuple[PlainValidator, PlainSerializer]:
-    """Return the annotations of a setting that `parse` reads, and that is written as the `text` of the result."""
     return PlainValidator(parse), PlainSerializer(lambda value: value.text)
 
 
@@ -145,7 +144,7 @@ class TargetList(Section):
         return broken(
             (lacks_page and self.size, "size", _NEEDS_PAGE),
             (lacks_page and self.more, "more", _NEEDS_PAGE),
-            (self.list.has_target_id, "list", "contains {id}; a list is requested once for each account"),
+            (self.list.has_target_id, "list", "contains {id}, but a list is requested for a whole account"),
         )
 
 
@@ -155,7 +154,7 @@ class EndpointMetric(Section):
     name: Annotated[str, AfterValidator(_parse_metric_name)] = Field(description="The metric's name.")
     help: str = Field(default="", description="The metric's help text, one sentence.")
     value: ExpressionField | None = Field(
-        default=None, description="A gauge: an expression for a number or, with label, for an object of numbers."
+        default=None, description="A gauge: an expression for its value; with label, for an object or a list of pairs."
     )
     days: ExpressionField | None = Field(default=None, description="A counter: an expression for a chart of days.")
     month: ExpressionField | None = Field(
@@ -244,21 +243,20 @@ class Endpoint(Section):
         yield from duplicates((("metrics", index, "name"), one.name) for index, one in enumerate(self.metrics))
 
     def _target_conflicts(self, given: Sequence[str]) -> Iterator[Conflict]:
-        """Require one key for the targets at most, no empty ids, and {id} in the path exactly if there is a key."""
         if len(given) > 1:
             yield (given[1],), f"set together with {given[0]}; expected one of {', '.join(_TARGET_KEYS)}"
         first = given[0] if given else ""
         has_id = self.path.has_target_id
         yield from broken(
-            (first and not has_id, "path", f"contains no {{id}}, so that all targets of {first} would be the same"),
+            (first and not has_id, "path", f"contains no {{id}}, which the targets of the key {first} need"),
             (has_id and not first, "path", "contains {id}, but none of each, ids and kind is set"),
             ("ids" in given and not self.ids, "ids", "is empty; expected ids"),
         )
 
     def _label_conflicts(self, *, has_own_targets: bool) -> Iterator[Conflict]:
-        """Refuse a label (or the name in its place) that is already a kind, and a label without targets of its own."""
         new_kind = self.label or self.name
-        taken = f"'{new_kind}' is already a kind of target; expected another label, or the key 'kind: {new_kind}'"
+        or_key = f", or the key 'kind: {new_kind}'" if new_kind in KIND_LABELS else ""
+        taken = f"'{new_kind}' is already a kind of target; expected another label{or_key}"
         unused = "is for targets of each or ids; other targets already have their labels"
         yield from broken(
             (self.label is not None and not has_own_targets, "label", unused),

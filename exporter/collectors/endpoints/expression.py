@@ -11,8 +11,10 @@ from jmespath.functions import Functions
 from jmespath.visitor import TreeInterpreter
 
 Node = dict[str, Any]
-# Functions that accept null, which stands for a missing field. If an argument of any other function is null, its result
-# is null.
+# The most levels of a syntax tree. A tree is evaluated recursively, and Python limits the depth of recursion.
+MOST_LEVELS = 100
+# Functions that accept null, as which a missing field is read. If an argument of another function is null, the result
+# of that function is null.
 _ACCEPT_NULL = frozenset({"not_null", "type", "to_array", "to_string"})
 # Functions of a list of numbers; they ignore nulls in the list.
 _IGNORE_NULLS = frozenset({"sum", "avg", "min", "max"})
@@ -35,13 +37,10 @@ class Expression:
     tree: Node = field(repr=False, compare=False)
 
     def read(self, document: object) -> Any:  # noqa: ANN401 - any JSON
-        """Evaluate the expression.
-
-        Returns:
-            The result. A field that is missing is read as null, which most expressions return as None.
+        """Return the result of the expression; a missing field is read as null, which is None.
 
         Raises:
-            ExpressionError: an argument of a function has a wrong type, or the result cannot be computed.
+            ExpressionError: the result cannot be computed, for example because an argument has a wrong type.
         """
         try:
             return _Tolerant().visit(self.tree, document)
@@ -54,11 +53,11 @@ class Expression:
             raise ExpressionError(f"cannot be evaluated: {_first_line(error)}") from None
 
     def canonical(self) -> str:
-        """Return a text that does not depend on how the expression is written: blanks, quotes, the order of keys."""
+        """Return the same text for expressions that differ only in blanks, quotes of names, or the order of keys."""
         return json.dumps(_sorted_tree(self.tree), sort_keys=True)
 
     def fields(self) -> frozenset[str]:
-        """Return the names of all fields that the expression reads."""
+        """Return the names of the fields in the expression."""
         return frozenset(str(node["value"]) for node in _nodes(self.tree) if node["type"] == "field")
 
     def branches(self) -> Mapping[str, "Expression"] | None:
@@ -68,10 +67,7 @@ class Expression:
         return {str(node["value"]): Expression(self.text, node["children"][0]) for node in self.tree["children"]}
 
     def is_null(self, document: object) -> bool:
-        """Return whether the document has null in the field of a path such as `data.Chart`.
-
-        Return False if the field is missing, or if the expression is not such a path.
-        """
+        """Return whether the expression is a path such as `data.Chart`, and the document has null in this field."""
         # The tree of such a path consists of subexpressions and fields; `current` is an `@`, the document itself.
         nodes = [node for node in _nodes(self.tree) if node["type"] not in ("subexpression", "current")]
         for node in nodes:
@@ -85,7 +81,7 @@ def compile_expression(text: str) -> Expression:
     """Compile an expression.
 
     Raises:
-        ExpressionError: it is invalid, uses an unknown function, or is nested too deeply.
+        ExpressionError: the expression cannot be used; the message says why.
     """
     try:
         tree: Node = jmespath.compile(text).parsed
@@ -93,6 +89,8 @@ def compile_expression(text: str) -> Expression:
         raise ExpressionError("is nested too deeply") from None
     except (JMESPathError, ValueError) as error:
         raise ExpressionError(_first_line(error)) from None
+    if _is_too_deep(tree):
+        raise ExpressionError("is nested too deeply")
     for node in _nodes(tree):
         if node["type"] == "function_expression":
             _check_function(node)
@@ -105,9 +103,9 @@ def whole_as_integer(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of a message, without the colon after which the library shows the expression."""
     line, _, _ = str(error).partition("\n")
-    return line[:200].rstrip(":") or "is not an expression"
+    # The library shows the expression after the colon, in the next lines.
+    return line[:200].rstrip(":") or type(error).__name__
 
 
 def _check_function(node: Node) -> None:
@@ -124,21 +122,31 @@ def _check_function(node: Node) -> None:
 
 
 def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
-    """Return a syntax tree with the pairs of `{a: A, b: B}` in an order that does not depend on the text."""
     if not isinstance(node, dict):
         return node
     children = [_sorted_tree(child) for child in node.get("children", ())]
     return {**node, "children": sorted(children, key=str) if node["type"] == "multi_select_dict" else children}
 
 
+def _children(node: Node) -> list[Node]:
+    # The children of a slice are numbers, its bounds.
+    return [child for child in node.get("children", ()) if isinstance(child, dict)]
+
+
 def _nodes(tree: Node) -> Iterator[Node]:
-    """Yield the nodes of a syntax tree in the order of the text."""
+    """Yield the nodes of a syntax tree, depth first."""
     pending = [tree]
     while pending:
         node = pending.pop()
         yield node
-        # The children of a slice are numbers, its bounds.
-        pending.extend(reversed([child for child in node.get("children", ()) if isinstance(child, dict)]))
+        pending.extend(reversed(_children(node)))
+
+
+def _is_too_deep(tree: Node) -> bool:
+    level = [tree]
+    for _ in range(MOST_LEVELS):
+        level = [child for node in level for child in _children(node)]
+    return bool(level)
 
 
 class _Tolerant(TreeInterpreter):  # type: ignore[misc] # its stubs are partial

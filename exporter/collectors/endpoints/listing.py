@@ -48,7 +48,6 @@ class _Found:
     date: datetime | None = None
 
     def add(self, resource: Resource | None) -> None:
-        """Add an item; None stands for an item that cannot be read, and makes the list incomplete."""
         if resource is None or resource.id in self.ids:
             # An id that is there twice shows that items moved to other pages between the requests.
             self.is_complete = False
@@ -61,12 +60,8 @@ class _Found:
 class EndpointListCollector(Collector):
     """Discovers the targets that one endpoint has in an account.
 
-    Args:
-        endpoint: the endpoint; its settings under `collectors:` are also those of this collector.
-        listing: how the list is requested and read.
-
     Attributes:
-        kind: the kind of the targets.
+        kind: the kind of the targets that it discovers.
     """
 
     polls = "account"
@@ -98,7 +93,11 @@ class EndpointListCollector(Collector):
         return self._endpoint_name
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """List the targets. If a page fails, report the earlier pages, and remove no target; pass NotAvailable on."""
+        """Read the list, and report its targets. If that fails, report the targets found so far as an incomplete list.
+
+        Raises:
+            NotAvailable: the platform has no such list; nothing is reported.
+        """
         found = _Found()
         error: PlatformError | None = None
         try:
@@ -114,7 +113,6 @@ class EndpointListCollector(Collector):
         return PollResult((Outcome(target, error=error),), found.date)
 
     async def _read_pages(self, context: Context, found: _Found) -> None:
-        """Request one page after another, and add their items; raises PlatformError if a page cannot be read."""
         for page in range(1, MOST_PAGES + 1):
             parameters = {**self._listing.list.parameters(target_id="", now=context.now), "page": page}
             answer = await context.caller.call(Request(self._operation, parameters))
@@ -124,7 +122,7 @@ class EndpointListCollector(Collector):
             for item in items:
                 found.add(self._resource(item))
             if len(found.resources) > MOST_TARGETS:
-                raise WrongShape(f"the list names more than {MOST_TARGETS} items")
+                raise WrongShape(f"the list has more than {MOST_TARGETS} items")
             if announced is _Announced.NO_PAGE or not self._listing.page:
                 return
             if len(found.ids) == count_before:
@@ -136,7 +134,6 @@ class EndpointListCollector(Collector):
         found.is_complete = False
 
     def _read_page(self, document: Document) -> tuple[list[Any], _Announced]:
-        """Return the items of a page, and what the page announces; raises WrongShape if they cannot be read."""
         listing = self._listing
         items = _evaluate(listing.items, document.value, "items")
         if items is None:
@@ -153,7 +150,6 @@ class EndpointListCollector(Collector):
         return items, _Announced.ANOTHER_PAGE if more else _Announced.NO_PAGE
 
     def _resource(self, item: Any) -> Resource | None:  # noqa: ANN401 - any JSON
-        """Return the resource of an item; None if its id is missing or of a wrong type."""
         found = whole_as_integer(_evaluate(self._listing.id, item, "id"))
         if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
             return None
@@ -163,7 +159,6 @@ class EndpointListCollector(Collector):
 
 
 def _evaluate(expression: Expression, document: object, key: str) -> Any:  # noqa: ANN401
-    """Evaluate the expression of a list's setting `key`; raises WrongShape, which names the key, if that fails."""
     try:
         return expression.read(document)
     except ExpressionError as error:

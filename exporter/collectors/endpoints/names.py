@@ -8,28 +8,27 @@ from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.validation.configuration_errors import KeyPath, suggestion
 from exporter.validation.section import Conflict, duplicates
 
-# The prefixes of the exporter's own metrics, of the process, of configured SQL queries, and of Prometheus itself.
+# The prefixes of the exporter's own metrics, of configured SQL queries, of the process and Python, and of Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({"up", "edge_up", "edge_script_monthly_budget_dollars", "ALERTS", "ALERTS_FOR_STATE"})
 
 
 def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Yield an error for each name that is taken or used twice, and for each kind that does not exist."""
+    """Yield the conflicts of the endpoints' names, kinds and labels, and the kinds that do not exist."""
     yield from _collector_conflicts(endpoints)
     yield from _kind_conflicts(endpoints)
     yield from _family_conflicts(endpoints)
 
 
 def _collector_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Yield an error for each collector whose name is used twice; a list of targets is a collector, too."""
     by_path: dict[KeyPath, Endpoint] = {("endpoints", index, "name"): one for index, one in enumerate(endpoints)}
     names = [(path, endpoint.name) for path, endpoint in by_path.items()]
+    # A list of targets has a collector of its own.
     lists = [(path, endpoint.name + LIST_SUFFIX) for path, endpoint in by_path.items() if endpoint.each]
     yield from duplicates([*names, *lists])
 
 
 def _kind_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Yield an error for each kind that two endpoints define, or that is not defined, and for labels that clash."""
     yield from duplicates(
         (("endpoints", index, "label" if endpoint.label else "name"), endpoint.own_kind)
         for index, endpoint in enumerate(endpoints)
@@ -46,15 +45,14 @@ def _kind_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
 
 
 def _label_conflicts(index: int, endpoint: Endpoint, taken: Collection[str]) -> Iterator[Conflict]:
-    """Yield an error for each label of an endpoint's metrics that its targets already have."""
     for number, metric in enumerate(endpoint.metrics):
-        for label in (label for label in metric.labels if label in taken):
-            key: KeyPath = ("info", label) if metric.info else ("label",)
-            yield ("endpoints", index, "metrics", number, *key), f"'{label}' is already a label of the target"
+        for label in metric.labels:
+            if label in taken:
+                key: KeyPath = ("info", label) if metric.info else ("label",)
+                yield ("endpoints", index, "metrics", number, *key), f"'{label}' is already a label of the target"
 
 
 def _family_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Yield an error for each metric whose name the exporter, Prometheus or another endpoint uses."""
     taken_by = {_stem(info.name): f"the collector {one.section}" for one in CATALOGUE for info in one.families}
     for index, endpoint in enumerate(endpoints):
         name_by_stem = dict[str, str]()
@@ -68,7 +66,7 @@ def _family_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
                 yield path, f"'{name}' is taken: {taken_by[stem]} has a family of that name, with or without _total"
             # Equal names within an endpoint are refused by `Endpoint.conflicts`.
             elif name_by_stem.get(stem, name) != name:
-                yield path, f"'{name}' has the same exposed name as {name_by_stem[stem]}"
+                yield path, f"'{name}' differs from {name_by_stem[stem]} only by _total; expected another name"
             else:
                 name_by_stem[stem] = name
         taken_by |= dict.fromkeys(name_by_stem, f"endpoints[{index}]")

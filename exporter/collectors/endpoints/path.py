@@ -31,7 +31,7 @@ class Path:
     days_ago: tuple[int, ...]
 
     def canonical(self) -> str:
-        """Return a text that is the same for paths with the same parameters in another order; it is only compared."""
+        """Return the same text for paths that differ only in the order of their query parameters."""
         before_query, _, query = self.template.partition("?")
         return "&".join((before_query, *sorted(query.split("&"))))
 
@@ -45,7 +45,7 @@ def parse_path(text: str) -> Path:
     """Read a path.
 
     Raises:
-        ValueError: leads to another address, is too long, goes back too far, or has a wrong character or placeholder.
+        ValueError: the path cannot be used; the message says why.
     """
     before_query, _, _ = text.partition("?")
     if "://" in before_query or text.startswith("//"):
@@ -57,7 +57,7 @@ def parse_path(text: str) -> Path:
     if _NOT_IN_A_PATH.search(text):
         raise ValueError("contains blanks, '\\', '#' or control characters")
     if any(unquote(segment) in (".", "..") for segment in before_query.split("/")):
-        raise ValueError("contains '.' or '..', which leads to another path")
+        raise ValueError("contains the segment '.' or '..', which leads to another path")
     without_placeholders = _PLACEHOLDER.sub("", text)
     if "{" in without_placeholders or "}" in without_placeholders:
         raise ValueError("contains an unknown placeholder; expected {id}, {today} or {days_ago:30}")

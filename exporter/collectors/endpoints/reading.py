@@ -1,4 +1,4 @@
-"""Converts the results of expressions to samples and counts; a value of a wrong type makes the whole poll fail."""
+"""Converts the results of expressions to numbers and sources; a value of a wrong type makes the whole poll fail."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -47,13 +47,11 @@ def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
 
 
 def _gauge(declared: EndpointMetric, value: Expression, document: object) -> Mapping[str, float] | float | None:
-    """Return the value of a gauge, in the form of `Metric.value`; None if the answer has none."""
     read = _timestamp if declared.name.endswith(_TIMESTAMP) else _number
     return _read(declared, value, document, lambda found: read(found, declared.scale))
 
 
 def _counted(declared: EndpointMetric, source: Expression, document: object) -> Mapping[str, Source] | Source | None:
-    """Return the sources of a counter, in the form of `Metric.counted`."""
     read: Callable[[EndpointMetric, object], Source | None] = _days if declared.days else _month
     return _read(declared, source, document, lambda found: read(declared, found))
 
@@ -61,9 +59,9 @@ def _counted(declared: EndpointMetric, source: Expression, document: object) -> 
 def _read(
     declared: EndpointMetric, expression: Expression, document: object, convert: Convert[T]
 ) -> Mapping[str, T] | T | None:
-    """Return the converted result of an expression: one value or, with a label, one for each value of the label.
+    """Return the converted result of an expression or, with a label, label value → converted result.
 
-    `convert` receives a value, which may be a null of the answer. A missing value, which is None too, is not converted.
+    `convert` receives None for a null in the answer. It is not called for a missing value.
     """
     found = expression.read(document)
     if declared.label:
@@ -72,7 +70,7 @@ def _read(
 
 
 def _convert_present(found: object, part: Expression | None, document: object, convert: Convert[T]) -> T | None:
-    """Convert a result unless it is missing. `part` is its own expression; without one, a null counts as missing."""
+    """Convert a result unless it is missing; without its expression `part`, a null counts as missing."""
     is_null_of_answer = part is not None and part.is_null(document)
     is_missing = found is None and not is_null_of_answer
     return None if is_missing else convert(found)
@@ -100,7 +98,6 @@ def _by_label(
 
 
 def _pairs(found: object) -> Mapping[str, object]:
-    """Return label value → value, from an object or a list of pairs; pairs without a label value are left out."""
     if isinstance(found, dict):
         return {str(key): value for key, value in found.items()}
     if not isinstance(found, list):
@@ -120,7 +117,6 @@ def _pairs(found: object) -> Mapping[str, object]:
 
 
 def _number(found: object, scale: float) -> float | None:
-    """Return a number, scaled; a boolean is 1 or 0. None for a null and for a number that is not finite."""
     if found is None:
         return None
     if isinstance(found, bool | int | float):
@@ -131,7 +127,6 @@ def _number(found: object, scale: float) -> float | None:
 
 
 def _timestamp(found: object, scale: float) -> float | None:
-    """Return unix seconds from a date, or a scaled number; None for a null and for a date that does not exist."""
     if not isinstance(found, str):
         return _number(found, scale)
     try:
@@ -144,25 +139,21 @@ def _timestamp(found: object, scale: float) -> float | None:
 
 
 def _count(found: object, scale: float) -> float | None:
-    """Return what `_number` returns, but refuse a boolean, which is not a count."""
     if isinstance(found, bool):
         raise ExpressionError("found a boolean, expected a number")
     return _number(found, scale)
 
 
 def _days(declared: EndpointMetric, found: object) -> DayBuckets:
-    """Return the source for a chart, which may be null."""
     return DayBuckets.of(None if found is None else Buckets.of(_chart(found, declared.scale)).sums)
 
 
 def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
-    """Return the source for a value of the month to date; the ledger ignores one that is not a count."""
     value = _count(found, declared.scale)
     return None if value is None else MonthToDate(value)
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:
-    """Return date → scaled count, None for what is no count, from an object or pairs; counts of a date are added."""
     if isinstance(found, dict):
         entries: list[Any] = list(found.items())
     elif isinstance(found, list):
@@ -170,7 +161,7 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
         if len(entries) < len(found):
             raise ExpressionError("found a list, expected an object of days, or a list of pairs such as [Date, Count]")
     else:
-        raise ExpressionError(f"found {_kind(found)}, expected an object of days")
+        raise ExpressionError(f"found {_kind(found)}, expected an object of days, or a list of pairs")
     if len(entries) > MOST_SAMPLES:
         raise ExpressionError(f"found {len(entries)} days, expected at most {MOST_SAMPLES}")
     chart: dict[str, float | None] = {}
@@ -184,7 +175,6 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
 
 
 def _info(parts: Mapping[str, Expression], document: object) -> Mapping[tuple[str, ...], float] | None:
-    """Return the label values of an info metric, with the value 1; None if all of them are missing."""
     found = [part.read(document) for part in parts.values()]
     if all(one is None for one in found):
         return None
