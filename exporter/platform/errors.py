@@ -42,7 +42,7 @@ class PlatformError(Exception):
         self.retry_after = retry_after
 
     def redact(self, secrets: Collection[str]) -> None:
-        """Mask secrets in the text and the key. In bodies, short secrets and those with JSON escapes are not masked."""
+        """Mask secrets in the text and `error_key`; in bodies, short or escaped secrets are not masked."""
         self.args = (without_secrets(str(self), secrets),)
         self.error_key = without_secrets(self.error_key, secrets)
 

@@ -2,8 +2,8 @@
 
 A wire model is tolerant. Unknown fields are ignored, and most fields may be missing or null. Integers may arrive as
 `28.0`, and texts as numbers; dates may have seven digits of fraction, or no zone, which means UTC. A number or a date
-that cannot be read becomes null (`validated`). Any other fault makes the answer invalid; but in an item of a list of
-`Each`, a fault makes only the item invalid.
+that cannot be read, or is out of range, becomes null (`validated`). Any other fault makes the answer invalid; but in an
+item of a list of `Each`, a fault makes only the item invalid.
 """
 
 import re
@@ -87,7 +87,7 @@ NonNegative = Annotated[Int64, Field(ge=0)] | None
 
 
 def enum_of(field: str, values: Collection[int]) -> AfterValidator:
-    """Return a validator that accepts unknown values of an enum. For these it adds `field` to the context, a set."""
+    """Return a validator that accepts unknown values of an enum. For these it adds `field` to the context, if any."""
 
     def report_unknown(value: int | None, info: ValidationInfo) -> int | None:
         if value is not None and value not in values and info.context is not None:
@@ -141,7 +141,7 @@ _MOST_DESCRIBED = 3
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
     """Validate parsed JSON. If that fails, replace unreadable numbers and dates by null, and validate again.
 
-    A list of numbers or dates becomes null as a whole.
+    A number that is out of range also counts as unreadable. A list of numbers or dates becomes null as a whole.
 
     Args:
         validate: validates the JSON with pydantic.

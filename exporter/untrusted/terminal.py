@@ -1,4 +1,4 @@
-"""Escapes untrusted text, so that it cannot control a terminal, forge a line, or change the direction of text."""
+"""Escapes untrusted text, so that it cannot control a terminal or forge a line."""
 
 
 def escape(text: str, *, keep: str = "") -> str:

@@ -42,8 +42,8 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets of all charts are longer than a day, and no day is missing between those of
-                `queries_served_chart`, because they add up to the total.
+            WrongShape: the buckets of all charts have the same width of more than a day, and those of all queries add
+                up to the total: no days are missing between them.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]

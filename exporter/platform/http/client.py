@@ -157,7 +157,7 @@ class Client:
                 return response, await responses.read_body(response, call.operation.most_bytes, call.secrets)
         except (TimeoutError, httpx.HTTPError) as error:
             if response is not None and not response.is_success:
-                # The answer counts as complete: the status says enough, and the body would only add a message.
+                # The answer counts as complete, because the status says enough without the body.
                 return response, b""
             host = urlsplit(self.base_url).netloc
             if isinstance(error, httpx.HTTPError):
@@ -256,7 +256,7 @@ class PollCalls:
             operation.method,
             _PLACEHOLDER,
             headers=_headers(operation.method, header, value),
-            # As a stream: for `content`, httpx computes headers, a third of the time that a request takes to create.
+            # As a stream, because httpx would compute headers for `content`, which takes long.
             stream=httpx.ByteStream(content_of(request) or b""),
             extensions={ADDRESS: address_of(client.base_url, request)},
         )

@@ -1,4 +1,4 @@
-"""Finds the proxy of an account in the environment, and creates the transport that sends the account's requests.
+"""Finds the proxy of a client in the environment, and creates the transport that sends the client's requests.
 
 docs/configuration.md, "Proxies", has the rules by which the proxy is chosen.
 """
@@ -19,23 +19,23 @@ from exporter.mask import has_ambiguous_password
 from exporter.platform import errors
 from exporter.platform.operation import DEFAULT_PORTS
 
-# The type of `connector`: it returns a function that creates an account's transport.
+# The type of `connector`, which returns a function that creates a transport.
 Connector = Callable[..., Callable[[], Awaitable[httpx.AsyncBaseTransport]]]
 
-# An entry of NO_PROXY: `[2001:db8::1]:8080`, `host:8080`, or one without the port; then brackets are optional.
+# An entry of NO_PROXY: `[2001:db8::1]:8080`, `host:8080`, or an entry without a port, in which brackets are optional.
 _ENTRY = re.compile(r"\[(?P<v6>[^\]]+)\](?::(?P<v6_port>\d+))?|(?P<host>[^:]+):(?P<port>\d+)|(?P<bare>.+)")
 
 
 def connector(
     base_url: str, max_in_flight: int, lookups: Executor, *, connect_seconds: float
 ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
-    """Return a function that creates the transport of an account.
+    """Return a function that creates the transport of a client.
 
     Args:
         base_url: the address of the calls; the proxy in the environment depends on it.
         max_in_flight: the highest number of connections.
         lookups: the executor on which host names are looked up.
-        connect_seconds: the time limit for connecting.
+        connect_seconds: the time limit for connecting, without the look-up.
 
     Raises:
         ProxyFault: the environment's proxy setting cannot be used.
@@ -43,7 +43,7 @@ def connector(
     proxy = proxy_of(base_url)
 
     async def connect() -> httpx.AsyncBaseTransport:
-        # Import aiohttp, which takes 0.1 s, on an executor, so that the daemon can answer scrapes meanwhile.
+        # Importing aiohttp takes long. On an executor, the daemon can answer scrapes meanwhile.
         await blocking(lookups, import_module, "exporter.platform.http.transport")
         from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
@@ -86,7 +86,7 @@ def _address_and_variable(base_url: str) -> tuple[str, str]:
 
 
 def proxy_secrets(base_url: str) -> tuple[str, ...]:
-    """Return the proxy's password or token for calls to an address, and its credentials in base64; empty without any.
+    """Return the secrets of the proxy for an address: password or token, and credentials in base64; empty without any.
 
     Raises:
         ProxyFault: the environment's proxy setting cannot be used.
@@ -101,7 +101,7 @@ def proxy_secrets(base_url: str) -> tuple[str, ...]:
 
 
 def is_direct(host: str, port: int, excluded: str) -> bool:
-    """Return whether calls to a host use no proxy, because the host is a loopback or `NO_PROXY` excludes it.
+    """Return whether calls to a host use no proxy, because it is a loopback host or `NO_PROXY` excludes it.
 
     Args:
         host: a host name, which may end with a dot, or an address without brackets.

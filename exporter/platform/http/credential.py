@@ -36,7 +36,7 @@ class Credential:
         self._failed_key = ""
 
     async def current_key(self) -> str:
-        """Return the current key or token, or set `problem`.
+        """Return the current key or token; set `problem` if there is none.
 
         Raises:
             CredentialError: the key or token cannot be read, or a header cannot contain it.

@@ -1,8 +1,8 @@
-"""The request budget of one account: a rate, a limit of calls in flight, and the pauses of its operations.
+"""The request budget of an account or database: a rate, a limit of calls in flight, and the pauses of operations.
 
-An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. The first of such answers also
-halves the rate, which rises again with each other answer, except a 5xx. If two operations are paused at the same time,
-all calls of the account wait. The length of a pause is guessed: at first up to a second, then twice as long each time,
+An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation, and halves the rate unless the
+operation was paused already. The rate rises again with each other answer, except a 5xx. If two operations are paused at
+the same time, all calls wait. The length of a pause is guessed: at first up to a second, then twice as long each time,
 up to a minute. If `Retry-After` asks for a longer pause, it lasts as long as asked, up to five minutes.
 """
 
@@ -57,7 +57,7 @@ class RateLimiter:
         self._next_slot_at = clocks.monotonic()
         self._granted_share = 1.0
         self._pauses: dict[str, _Pause] = {}
-        # Until when the whole account is paused.
+        # Until when all operations are paused.
         self._paused_until = clocks.monotonic()
 
     @property
@@ -66,17 +66,17 @@ class RateLimiter:
         return self.rate * self._granted_share
 
     def paused_for(self, *operations: str) -> float:
-        """Return the seconds until none of these operations is paused, nor the account; 0 without a pause."""
+        """Return the seconds until these operations and the account as a whole are no longer paused; 0 if none is."""
         ends = [self._pauses[name].until for name in operations if name in self._pauses]
         return max(0.0, max([self._paused_until, *ends]) - self._clocks.monotonic())
 
     async def acquire(self, operation: str, longest: float) -> None:
         """Wait until an operation may be called. The caller then calls `release` after the call.
 
-        `longest` is the longest rest of a pause to wait for, in seconds.
+        `longest` is the highest number of seconds to wait for the end of a pause.
 
         Raises:
-            RateLimited: a pause lasts longer than that; `retry_after` is its rest, in seconds.
+            RateLimited: the pause takes longer; `retry_after` is the rest of the pause, in seconds.
         """
         while True:
             await self._wait_for_pause(operation, longest)

@@ -76,7 +76,7 @@ _NOT_AVAILABLE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
 
 
 class Failure(NamedTuple):
-    """The failure that a body describes, in any of the documented shapes (interface document, Errors).
+    """The failure that a body describes (interface document, Errors).
 
     Attributes:
         message: the texts of the body in one line.

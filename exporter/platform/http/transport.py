@@ -25,7 +25,7 @@ from exporter.blocking import blocking
 from exporter.platform.http.client import HeadTooLarge, TlsFailed, Unresolved
 from exporter.platform.operation import ADDRESS
 
-# How many seconds a connection without calls is kept for further calls; as many as nginx keeps it by default.
+# How many seconds a connection without calls is kept; nginx also keeps connections for so long by default.
 KEEPALIVE_SECONDS = 75.0
 # The headers of an answer that the client reads. Only these are passed on, because passing all of them takes longer.
 _PASSED_ON = frozenset({b"content-length", b"date", b"retry-after"})
@@ -36,7 +36,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     Args:
         max_in_flight: the highest number of connections.
-        connect_seconds: the time limit for connecting.
+        connect_seconds: the time limit for connecting, without the look-up.
         lookups: the executor on which host names are looked up.
         proxy: the proxy of all requests; None for no proxy.
 
