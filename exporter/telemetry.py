@@ -24,7 +24,7 @@ _Labels = TypeVar("_Labels", bound=tuple[str, ...])
 _CALL_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _LOOP_LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 # The reasons of failed requests that alerts and dashboards use; their series start at 0.
-ALERTED_REASONS = ("unauthorized", "forbidden", "rate_limited", "server_error", "timeout", "refused")
+ALERTED_REASONS = ("unauthorized", "forbidden", "credential", "rate_limited", "server_error", "timeout", "refused")
 
 
 def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, help_text: str, **options: Any) -> _Own:  # noqa: ANN401
@@ -61,7 +61,7 @@ class Telemetry:
         )
         self.failures = counter(
             "edge_api_request_failures_total{account, operation, reason}",
-            "Requests that gave no usable answer, by reason.",
+            "Requests that gave no usable answer, and calls without a usable key, by reason.",
         )
         self.durations = histogram(
             "edge_api_request_duration_seconds{account, operation}",

@@ -78,7 +78,6 @@ async def sandbox(world: World | None = None) -> AsyncIterator[Sandbox]:
 
 
 async def at_once(_seconds: float) -> None:
-    """Return at once."""
     await asyncio.sleep(0)
 
 

@@ -57,6 +57,10 @@ class AccountObserver(Observer):
         elif code.startswith("2"):
             self.authenticated_at = self._clock()
 
+    def unsent(self, operation: str, reason: str) -> None:
+        """Count the failure of a call that was not sent."""
+        self._series(self._telemetry.failures, operation, reason).inc()
+
     def retried(self, operation: str) -> None:
         """Count a retry of a call."""
         self._series(self._telemetry.retries, operation).inc()

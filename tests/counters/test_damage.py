@@ -29,7 +29,6 @@ def asides(path: Path) -> list[str]:
 
 
 def overwrite(path: Path, place: int, text: bytes) -> None:
-    """Overwrite a part of the file."""
     whole = bytearray(path.read_bytes())
     whole[place : place + len(text)] = text
     path.write_bytes(whole)

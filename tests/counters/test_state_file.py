@@ -40,8 +40,6 @@ async def opened(
 
 
 def write(path: Path, rows: dict[PollKey, StateRow | None]) -> None:
-    """Commit rows and close the file."""
-
     async def written() -> None:
         async with opened(path) as (storage, _):
             await storage.commit(rows)
@@ -50,8 +48,6 @@ def write(path: Path, rows: dict[PollKey, StateRow | None]) -> None:
 
 
 def read(path: Path, set_aside: Callable[[float], None] | None = None) -> dict[PollKey, StateRow]:
-    """Return every row of a file."""
-
     async def found() -> dict[PollKey, StateRow]:
         async with opened(path, set_aside) as (_, rows):
             return rows

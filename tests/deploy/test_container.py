@@ -56,7 +56,6 @@ class Container:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Build the image from this checkout."""
     for tool in ("podman", "buildah"):
         find(tool)
     with pytest.MonkeyPatch.context() as patch:

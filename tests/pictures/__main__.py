@@ -91,14 +91,12 @@ def answers(month: Month, page: Page, panel: Panel, span: int) -> Iterator[dict[
 
 
 def named(legend: str, labels: dict[str, str]) -> str:
-    """Return the name of a series."""
     if not legend:
         return ", ".join(f"{label}={text}" for label, text in sorted(labels.items()))
     return re.sub(r"\{\{(\w+)\}\}", lambda found: labels.get(found[1], ""), legend)
 
 
 def laid_out(month: Month, page: Page) -> dict[str, Any]:
-    """Return a page with the results of its queries."""
     declared = {panel.title: panel for panel in page.panels}
     # A folded row keeps its panels inside; the picture shows it open.
     panels: list[dict[str, Any]] = [{"panel": placed} for placed in drawn(page, headings=True)]

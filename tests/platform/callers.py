@@ -44,5 +44,4 @@ class ScriptedCaller:
 
 
 def caller(*answers: str | bytes | PlatformError | None) -> ScriptedCaller:
-    """Return a caller with these answers."""
     return ScriptedCaller(list(answers))

@@ -74,7 +74,6 @@ class Reply(NamedTuple):
 
 
 def good(body: str | AsyncIterable[bytes], **headers: str) -> Reply:
-    """Return an answer of status 200."""
     return Reply(200, body, headers)
 
 

@@ -50,7 +50,6 @@ async def answers(group: str) -> str:
 
 
 async def ask(client: httpx.AsyncClient, request: str) -> httpx.Response:
-    """Send a request of the table."""
     whole = REPEATED.sub(lambda found: found[1] * int(found[2]), request)
     method, path, rest = f"{whole} ".split(" ", 2)
     words = {"key": keys.API_KEY}

@@ -34,7 +34,6 @@ async def groups(client: httpx.AsyncClient, path: str) -> list[dict[str, Any]]:
 
 
 async def addresses(client: httpx.AsyncClient, path: str) -> list[str]:
-    """Return the addresses of an answer."""
     return [address for group in await groups(client, path) for address in group["targets"]]
 
 

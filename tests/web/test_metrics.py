@@ -44,7 +44,6 @@ class Site:
 
 
 def publish_poll(setup: ViewSetup, number: int, parts: int, total: float) -> None:
-    """Publish a successful poll of a zone."""
     labels = ("main", str(number), "")
     samples = tuple(Sample((*labels, str(part)), number * 7919.0 + part) for part in range(parts))
     counter = Family(TOTAL, (Sample(labels, total),))

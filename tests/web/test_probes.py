@@ -111,7 +111,6 @@ async def until_probed(prometheus: Prometheus, zones: int) -> None:
 
 
 def page_rules() -> str:
-    """Return the alerts of the page."""
     return (REPOSITORY / "docs" / "probes.md").read_text().partition("```yaml\n")[2].partition("```")[0]
 
 

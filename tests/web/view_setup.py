@@ -44,8 +44,6 @@ BUDGET = {"requests_per_second": 10, "max_in_flight": 4}
 
 
 def failure(reason: str, message: str) -> PlatformError:
-    """Return a failure with any reason."""
-
     class Failed(PlatformError, reason=reason):
         """A failure of this reason."""
 
@@ -53,7 +51,6 @@ def failure(reason: str, message: str) -> PlatformError:
 
 
 def zone(number: int, name: str = "", account: str = "main") -> Target:
-    """Make a DNS zone."""
     return Target(account, "dns_zone", str(number), name)
 
 

@@ -16,7 +16,6 @@ def run(**settings: object) -> set[str]:
 
 
 def configured(**settings: object) -> Settings:
-    """Return settings of one account."""
     return Settings.model_validate({"accounts": [ACCOUNT], **settings})
 
 

@@ -52,6 +52,9 @@ class Observer:
                 the platform has no data (`NotAvailable`).
         """
 
+    def unsent(self, operation: str, reason: str) -> None:
+        """Report that a call was not sent, because its key or token cannot be used; `reason` is as for `attempted`."""
+
     def retried(self, operation: str) -> None:
         """Report that an attempt failed, and that the call is going to be attempted again."""
 
@@ -250,7 +253,11 @@ class PollCalls:
 
     async def _prepare(self, request: Request[T]) -> ReadyCall[T]:
         client, operation = self.client, request.operation
-        key = await client.credential.current_key()
+        try:
+            key = await client.credential.current_key()
+        except errors.CredentialError as error:
+            client.observer.unsent(operation.name, error.reason)
+            raise
         header, value = client.credential.header_with(key)
         http_request = httpx.Request(
             operation.method,

@@ -20,7 +20,6 @@ from tests.platform.payloads import GOOD
 
 
 def read(operation: Operation[Any], body: str) -> Any:
-    """Return the payload of a good answer."""
     return payload(operation, body.encode(), 200, set())
 
 

@@ -3,10 +3,13 @@
 from contextlib import suppress
 
 import pytest
+from prometheus_client import CollectorRegistry
 
+from exporter.daemon.accounts import AccountObserver
 from exporter.platform.api import dns
 from exporter.platform.errors import CredentialError, PlatformError
 from exporter.platform.http.credential import Credential
+from exporter.telemetry import Telemetry
 from tests.platform.clients import Reply, answered, good
 
 # The key that is sent and what the platform says of it; the key that is there afterwards; whether it is replaced, and
@@ -56,3 +59,13 @@ async def test_a_401_refuses_the_key_until_it_is_accepted() -> None:
                 await dns.read_statistics(kit.calls, 102)
             refused.append(kit.client.credential.problem)
     assert refused == ["", "is not accepted", "is not accepted", ""]
+
+
+async def test_a_call_without_a_usable_key_counts_as_a_failure_and_not_as_a_request() -> None:
+    telemetry = Telemetry(CollectorRegistry(), "1")
+    async with answered(good("{}"), read=lambda: "") as (kit, _):
+        kit.client.observer = AccountObserver(telemetry, "main", kit.clock)
+        await kit.failure()
+    call = {"account": "main", "operation": "dns_statistics"}
+    found = telemetry.registry.get_sample_value("edge_api_request_failures_total", {**call, "reason": "credential"})
+    assert (found, next(iter(telemetry.requests.collect())).samples) == (1.0, [])

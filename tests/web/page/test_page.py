@@ -30,7 +30,6 @@ FAMILIES = "family=edge_dns_queries_total&family=edge_dns_window_queries&family=
 
 
 async def shown(setup: ViewSetup, path: str = "/") -> Page:
-    """Request a page and parse it."""
     async with endpoints_client(setup) as client:
         answer = await client.get(path)
     assert answer.status_code == 200
