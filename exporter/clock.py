@@ -23,7 +23,6 @@ class Clocks:
     Attributes:
         wall: unix seconds; they jump when the machine's clock is set.
         monotonic: seconds that go on evenly; on Linux, also while the machine is suspended.
-        sleep: waits for a number of seconds.
     """
 
     wall: Callable[[], float] = time.time
@@ -61,7 +60,7 @@ class PlatformTime:
         self._agreeing_answers = 0
 
     def restore(self, accepted_date: float) -> None:
-        """Continue from a stored `accepted_date` (unix seconds), unless this process has accepted a date."""
+        """Continue from a stored `accepted_date` (unix seconds), unless there is one already."""
         if self.accepted_date is None:
             self.accepted_date = accepted_date
             self._accepted_minus_monotonic = accepted_date - self._clocks.monotonic()

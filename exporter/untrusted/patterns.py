@@ -1,7 +1,7 @@
 """Regular expressions of the configuration, matched in linear time by the engine of pydantic-core, Rust's `regex`.
 
-The names come from the platform. With a pattern such as `(a+)+$` and a certain name, Python's own engine would run for
-years.
+Patterns are matched against names from the platform. With a pattern such as `(a+)+$` and a certain name, Python's own
+engine would run for years.
 """
 
 from dataclasses import dataclass, field

@@ -57,7 +57,7 @@ class ResourceKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchListing:
-    """The result of a search, from all its pages.
+    """The result of a search, from the pages that could be read.
 
     Attributes:
         names: resource → its name, which is empty if the platform sent none.
@@ -97,7 +97,7 @@ async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
 
 
 async def list_resources(caller: Caller) -> Answer[SearchListing]:
-    """List all resources of the account.
+    """List the resources of the account, page by page.
 
     If a later page fails, the pages before it are returned: platforms may show 10,000 results at most, and answer
     requests for more with an error of any kind.

@@ -130,10 +130,10 @@ SWITCH_ACCESS_LIST = Operation(
 
 @dataclass(frozen=True, slots=True)
 class ZoneListing:
-    """All pages of the list of shield zones.
+    """The shield zones of an account, from the pages of their list.
 
     Attributes:
-        zones: id → zone, in the platform's order.
+        zones: id → zone.
         unusable: id of a zone that has only an invalid item → what is wrong with the item.
         total: the platform's count on the last page; None if that page has none.
         complete: whether the number of distinct zones, with the unusable ones, equals `total`.
@@ -146,7 +146,7 @@ class ZoneListing:
 
 
 async def list_zones(caller: Caller) -> Answer[ZoneListing]:
-    """List all shield zones of the account; the platform may send smaller pages than requested.
+    """List the shield zones of the account, page by page.
 
     Raises:
         PlatformError: a page gave no usable answer.
