@@ -95,7 +95,7 @@ class ShieldZonesSettings(DiscoveredSettings):
     """Which shield zones are polled; their names are those of their pull zones."""
 
     rate_limits: bool = Field(
-        default=True, description="Whether the rate limits of each zone are discovered, if the platform lists them."
+        default=True, description="Whether rate limits are discovered too, if the platform lists them."
     )
 
 

@@ -47,7 +47,7 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
         environ: the environment; a blank variable counts as not set.
 
     Raises:
-        ConfigurationError: the file cannot be read, or a flag, a variable or the file is wrong.
+        ConfigurationError: the file cannot be read, or the settings are wrong.
     """
     config = configuration_file(config, environ)
     file = MarkedFile() if config is None else read_marked(config)

@@ -109,7 +109,8 @@ class WebSettings(Section):
 
     listen: Listen = Field(default=ListenAddress("127.0.0.1", 9877), description="The address to listen on.")
     config_file: FilePath = Field(
-        default=None, description="A web configuration file, as for other Prometheus exporters: TLS and basic auth."
+        default=None,
+        description="A web configuration file, as for other Prometheus exporters: TLS, headers, basic auth.",
     )
     route_prefix: RoutePrefix = Field(default="/", description="The prefix of every path.")
 
@@ -188,8 +189,8 @@ class ShardSettings(Section):
 
     index: Annotated[int | Literal["auto"], PlainValidator(_parse_index), "INTEGER|auto"] = Field(
         default=0,
-        description="This shard's number, from 0; auto: the ordinal at the end of the host name or, with state.url, "
-        "the first free shard.",
+        description="This shard's number, from 0; auto: the ordinal at the end of the host name or, with the state "
+        "in a database, a free shard.",
     )
     total: int = Field(default=1, ge=1, le=1024, description="How many shards there are.")
 

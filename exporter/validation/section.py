@@ -74,7 +74,7 @@ class Section(BaseModel):
 
 
 def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
-    """Yield the path, field and value of each key in a section and below it, except for sections and extra keys."""
+    """Yield the path, field and value of each declared key; in place of a key of sections, the keys of its sections."""
     for key, field in type(section).model_fields.items():
         value, place = getattr(section, key), (*path, key)
         if isinstance(value, Section):

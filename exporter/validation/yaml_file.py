@@ -32,7 +32,7 @@ _OF_NAMES = frozenset({"info", "labels", "monthly_budget_dollars", "basic_auth_u
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
 # JSON may write a character as a pair of surrogates, such as \ud83d\ude00; YAML has no such pairs.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# The parser finds these faults long after their beginning.
+# The parser may find these faults long after their beginning.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
 
 
@@ -96,7 +96,7 @@ def parse_marked(text: str, source: str) -> MarkedFile:
         problem = error.problem or ""
         mark = error.context_mark if problem.startswith(_BEGIN_EARLIER) else error.problem_mark
         line = mark.line + 1 if mark else None
-        message = "is not valid YAML: " + _QUOTED.sub(r"\1", " ".join(filter(None, (error.context, problem))))
+        message = "cannot be read as YAML: " + _QUOTED.sub(r"\1", " ".join(filter(None, (error.context, problem))))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         message = "contains a character that YAML does not allow"

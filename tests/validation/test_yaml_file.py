@@ -55,7 +55,7 @@ def test_any_text_is_data_or_one_fault(text: str) -> None:
 TOO_LARGE = "contains a number that is too large, such as \\U00110000 for a character"
 
 
-HALF = "is not valid YAML: found \\ud800, half of a surrogate pair; write the character itself"
+HALF = "cannot be read as YAML: found \\ud800, half of a surrogate pair; write the character itself"
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_what_cannot_be_read_is_refused_by_its_line(text: str, message: str) -> 
 
 def test_aliases_that_make_billions_of_values_of_a_few_are_refused_in_a_moment() -> None:
     lines = ["l0: &l0 [x]", *(f"l{depth}: &l{depth} [{', '.join([f'*l{depth - 1}'] * 9)}]" for depth in range(1, 31))]
-    assert refusal("\n".join(lines)) == ["config.yml:1: is not valid YAML: found more than 1000000 values"]
+    assert refusal("\n".join(lines)) == ["config.yml:1: cannot be read as YAML: found more than 1000000 values"]

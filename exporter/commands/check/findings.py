@@ -18,6 +18,7 @@ from exporter.commands.validated_settings import read_settings
 from exporter.log import configure
 from exporter.platform.errors import MESSAGE_LIMIT, one_line
 from exporter.settings.model import Settings
+from exporter.targets.target import DATABASE_PREFIX
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.wiring.state_storage import database_problem
@@ -93,15 +94,22 @@ def _as_text(results: Sequence[AccountResult], faults: Sequence[ConfigurationFau
 
 
 def _table(result: AccountResult) -> str:
+    heading = escape(_heading(result.name))
     cells: list[tuple[str, ...]] = []
     for _, rows in groupby(result.rows, lambda row: row.collector):
         cells += _summarised(rows)
     if not cells:
-        return f"account {escape(result.name)}\nnothing is polled: no enabled collector has a target in this shard"
+        return f"{heading}\nnothing is polled: no enabled collector has a target in this shard"
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colours = None if width is None else _COLOURS
     table = lay_out(_COLUMNS, cells, width, folded=("TARGET", "DETAIL"), colours=colours)
-    return "\n".join(filter(None, [f"account {escape(result.name)}", table, _compare_with_budget(result)]))
+    return "\n".join(filter(None, [heading, table, _compare_with_budget(result)]))
+
+
+def _heading(name: str) -> str:
+    if name.startswith(DATABASE_PREFIX):
+        return f"database {name.removeprefix(DATABASE_PREFIX)}"
+    return f"account {name}"
 
 
 def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
