@@ -29,7 +29,7 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dic
                 written_count += 1
             elif found != text:
                 lines = unified_diff(found.splitlines(), text.splitlines(), str(path), "this version", lineterm="")
-                kept[path] = "\n".join(lines)
+                kept[path] = "\n".join(lines) or f"{path} differs only in its line breaks"
     except OSError as error:
         raise AssetError(f"{error.filename or folder}: {error.strerror}") from error
     return written_count, kept

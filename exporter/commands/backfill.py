@@ -85,7 +85,7 @@ def command(
         span, past, failures = asyncio.run(_read_history(settings, collectors, charted, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
-        complain("\n".join([*faults, f"nothing is written for {span}: no counts, or the counters have them already"]))
+        complain("\n".join([*faults, f"nothing is written for {span}: no count was read that the counters lack"]))
     sample_count = _write(output, past, added_labels, step)
     echo(f"{output}: {span}, {len(past)} series, {sample_count} samples, {output.stat().st_size / 1e6:.1f} MB.")
     # With promtool's default of two hours for a block, a month would become 360 blocks.
@@ -136,7 +136,7 @@ async def _read_history(
             opened.push_async_callback(client.aclose)
             accounts.append(AccountCharts(account.name, client, registry, rows))
         await asyncio.gather(*(one.discover(collectors) for one in accounts))
-        days = _days(first, last, yesterday=min(one.today for one in accounts) - 1)  # over for every account
+        days = _days(first, last, yesterday=min(one.today for one in accounts) - 1)  # has ended for every account
         past = await asyncio.gather(*(one.read(charted, days) for one in accounts))
     span = f"{date.fromordinal(days[0])} to {date.fromordinal(days[-1])}"
     return span, list(chain.from_iterable(past)), list(chain.from_iterable(one.failures for one in accounts))

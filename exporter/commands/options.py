@@ -15,7 +15,7 @@ ACCOUNT = "Account"
 # Flag → its name in other Prometheus exporters, where that differs.
 _TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
 
-# Adds `--config` to a command. It does not check whether the file can be read; that is done when the settings are read.
+# Adds `--config` to a command. Whether the file can be read is checked when the settings are read.
 config_option = click.option(
     "--config",
     type=click.Path(path_type=Path, readable=False),

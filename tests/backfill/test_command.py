@@ -74,7 +74,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arg
     [
         ("budget:", "budgte:", 2, "budgte: unknown key; did you mean 'budget'?"),
         ("name: main", "name: main, dns_zones: {discover: false}, shield_zones: {discover: false}", 1,
-         ": no counts, or the counters have them already"),
+         ": no count was read that the counters lack"),
         (keys.API_KEY, "wrong", 1, "not read: main: the list of resources is incomplete: the platform answered 401"),
         ("state.db", "config.yml", 1, "config.yml cannot be read: file is not a database"),
         ("state: {path", "state: {path: null} #", 0, ""),

@@ -52,6 +52,8 @@ def test_files_that_differ_are_kept_and_shown_unless_forced(tmp_path: Path) -> N
     forced = invoke("assets", "rules", tmp_path, "--force")
     assert forced == Ended(f"1 file written to {tmp_path}; up to date: {rest + 1}\n", "", 0)
     assert written(tmp_path) == SHIPPED["rules"]
+    edited.write_bytes(edited.read_bytes().replace(b"\n", b"\r\n"))
+    assert invoke("assets", "rules", tmp_path).err.endswith(f"{edited} differs only in its line breaks\n")
 
 
 @pytest.mark.real

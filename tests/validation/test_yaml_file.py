@@ -53,8 +53,6 @@ def test_any_text_is_data_or_one_fault(text: str) -> None:
 
 
 TOO_LARGE = "contains a number that is too large, such as \\U00110000 for a character"
-
-
 HALF = "cannot be read as YAML: found \\ud800, half of a surrogate pair; write the character itself"
 
 

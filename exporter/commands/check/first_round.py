@@ -38,7 +38,7 @@ class Row(NamedTuple):
     target: str
     name: str
     result: str
-    families: int  # how many the target has
+    families: int  # how many the target has of this collector
     detail: str
 
 
@@ -46,7 +46,7 @@ class AccountResult(NamedTuple):
     """The results of an account or a database.
 
     Attributes:
-        rows: the results in the order of the collectors; one row if all polls fail because of the key or the address.
+        rows: the results, collector by collector; one row if all polls fail because of the key or the address.
         targets: the number of its targets; a target of two collectors counts twice.
         demand: the requests a second that its targets need; 0 if that is unknown.
         budget: the requests a second that its budget allows.
@@ -62,7 +62,7 @@ class AccountResult(NamedTuple):
 
 
 async def first_round(settings: Settings, progressed: Progress) -> list[AccountResult]:
-    """Poll until each target has been polled once or its calls are paused; return the results of each account."""
+    """Poll each target once, unless its calls are paused; return the results of all accounts and databases."""
     # A shard that the state database would assign is not known here: poll the targets of all shards.
     shard = settings.own_shard() or Shard()
     telemetry = Telemetry(CollectorRegistry(), __version__)
