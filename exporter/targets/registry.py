@@ -10,23 +10,22 @@ from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, ListKey, Resource, ResourceList, Target, TargetKey
 
-# How many scripts of other shards one discovery reads.
+# The most scripts of other shards that one discovery reads.
 MOST_SCRIPTS_READ = 100
 
 
 class Registry:
     """Holds the targets, which the configuration names or a discovery finds, and the names of all resources.
 
-    A new name would start new series. So a name stays until the platform reports another, or drops the resource.
+    A known name stays if a list leaves the name out, because another name would start new series.
 
     Args:
         wall: returns unix seconds.
-        removal_seconds: for how many seconds it reports a resource that left the platform.
+        removal_seconds: for how many seconds a removal is reported.
 
     Attributes:
         version: grows whenever `configure` or `apply` changes the targets.
         by_key: the targets that this process polls, with their latest names.
-        shard: the shard that this process polls.
     """
 
     def __init__(self, shard: Shard, wall: Callable[[], float], removal_seconds: float = REMOVAL_SECONDS) -> None:
@@ -52,9 +51,9 @@ class Registry:
         return self.owner_of(key, parent) == self.shard.index
 
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
-        """Return the shard that a resource belongs to; `parent` is the shield zone of a rate limit, if it is known."""
+        """Return the shard that a resource belongs to; `parent` is the listed shield zone of a rate limit, or empty."""
         if key.kind == "rate_limit":
-            # The configured shield zone has priority over the listed one, because all shards have the configuration.
+            # Of a configured rate limit, only the configured shield zone counts: all shards have the configuration.
             fixed = self._fixed.get(key.list_key, {}).get(key.id)
             if fixed is not None:
                 parent = fixed.attributes.get("shield_zone_id", "")
@@ -66,16 +65,16 @@ class Registry:
             self._names.setdefault(key.list_key, {}).setdefault(key.id, name)
 
     def is_elsewhere(self, key: TargetKey) -> bool:
-        """Return whether the target of a stored row belongs to another shard now.
+        """Return whether the target of a stored row certainly belongs to another shard now.
 
-        The result is False if that is unknown: the shard of a discovered rate limit depends on its shield zone, which
-        is listed later. It is also False for a row without an id, which belongs to an account and not to a target.
+        That is unknown for a discovered rate limit, whose shield zone is listed later. A row without an id belongs to
+        an account and to no shard.
         """
         is_discovered_limit = key.kind == "rate_limit" and key.id not in self._fixed.get(key.list_key, {})
         return bool(key.id) and not is_discovered_limit and not self.owns(key)
 
     def configure(self, selections: Iterable[Selection], addresses: Mapping[str, str] | None = None) -> list[Target]:
-        """Apply a configuration; return the polled targets that it no longer selects.
+        """Apply a configuration; return the targets that are no longer polled.
 
         `addresses` maps each account to the base address of its platform.
         """
@@ -84,19 +83,15 @@ class Registry:
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
-        return self._rebuild(self._selections.keys() | self._targets.keys())
+        return self._select_again(self._selections.keys() | self._targets.keys())
 
     def apply(self, account: str, inventory: Inventory) -> list[Target]:
-        """Apply what a discovery found in an account; return the targets that are no longer polled.
-
-        A target is polled until two complete lists in a row do not contain it, or its new name is not selected.
-        """
+        """Apply what a discovery found in an account; return the targets that are no longer polled."""
         for kind, found in inventory.lists.items():
             self._apply_list((account, kind), found)
-        return self._rebuild({(account, kind) for kind in inventory.lists})
+        return self._select_again({(account, kind) for kind in inventory.lists})
 
     def _apply_list(self, list_key: ListKey, found: ResourceList) -> None:
-        """Take in the names and the resources of a list."""
         selection = self._selections.get(list_key)
         if selection is not None and not selection.discover:
             # The list is read for the names of configured targets alone; without the others it is not complete.
@@ -109,7 +104,7 @@ class Registry:
             self._known_at(list_key).merge(found, self._addresses.get(account, ""), self._wall())
 
     def _apply_names(self, list_key: ListKey, found: ResourceList) -> None:
-        """Take in the names of a list that is not merged yet, and forget the names of resources that it removes."""
+        """Take in the names of a list. This precedes `merge`, because names are compared with those of former lists."""
         known = self._known_at(list_key)
         names = self._names.setdefault(list_key, {})
         for one in found.resources:
@@ -122,7 +117,6 @@ class Registry:
             names.pop(removed_id, None)
 
     def _known_at(self, list_key: ListKey) -> KnownResources:
-        """Return the known resources of a list, which may be none yet."""
         return self._known.setdefault(list_key, KnownResources(list_key))
 
     def note(self, key: TargetKey, facts: Facts) -> None:
@@ -130,7 +124,7 @@ class Registry:
         self._known_at(key.list_key).note(key.id, facts)
 
     def restore(self, list_key: ListKey, packed: bytes) -> None:
-        """Take in what `save` has passed on in an earlier run; damaged data and other versions are ignored."""
+        """Take in what `save` has passed on; damaged data and other versions are ignored."""
         self._known_at(list_key).restore(packed, self._wall())
         self.remember({one.key: one.name for one in self._known_at(list_key) if one.name})
 
@@ -141,8 +135,7 @@ class Registry:
                 store(account, kind, known.pack())
                 known.is_saved = True
 
-    def _rebuild(self, list_keys: set[ListKey]) -> list[Target]:
-        """Select the targets of these accounts and kinds again; return those that are no longer polled."""
+    def _select_again(self, list_keys: set[ListKey]) -> list[Target]:
         removed: list[Target] = []
         for list_key in sorted(list_keys):  # the same order in every run
             before = self._targets.get(list_key, {})
@@ -171,7 +164,6 @@ class Registry:
                 yield self._listed_target(one, selection)
 
     def _fixed_target(self, fixed: Target) -> Target:
-        """Return a configured target with its known name, as the object that is polled now if nothing has changed."""
         polled = self.by_key.get(fixed.key)
         name = fixed.name or self.name_of(fixed.key)
         if polled is None or polled.name != name or not polled.is_polled_as(fixed):
@@ -179,7 +171,6 @@ class Registry:
         return polled
 
     def _listed_target(self, one: KnownResource, selection: Selection) -> Target:
-        """Return the target of a listed resource, as the object that is polled now if nothing has changed."""
         polled = self.by_key.get(one.key)
         name = self.name_of(one.key)
         attributes = {**selection.attributes, "shield_zone_id": one.parent} if one.parent else selection.attributes
@@ -191,7 +182,7 @@ class Registry:
         """Return the known name; empty if there is none."""
         name = self._names.get(key.list_key, {}).get(key.id, "")
         if not name and key in self.by_key:
-            # The configuration may name the target.
+            # The name may come from the configuration.
             return self.by_key[key].name
         return name
 
@@ -224,7 +215,7 @@ class Registry:
                 yield from (one for one in self._fixed.get((account, kind), {}).values() if one.id not in own)
 
     def selections(self, *kinds: str) -> list[Selection]:
-        """Return the selections of these kinds of resources, one for each account and kind that has one."""
+        """Return the selections of these kinds, of all accounts."""
         return [selection for selection in self._selections.values() if selection.kind in kinds]
 
     def polled(self, account: str, kind: str) -> Mapping[str, Target]:
@@ -262,12 +253,12 @@ class Registry:
         return [Target(account, "script", script_id, attributes=selection.attributes) for script_id in ids]
 
     def is_known_whole(self, account: str, kind: str) -> bool:
-        """Return whether all resources of a kind were known once: none are discovered, or a list was complete."""
+        """Return whether all resources of a kind were known once: they are not discovered, or a list was complete."""
         selection = self._selections.get((account, kind))
         return selection is None or not selection.discover or self._known_at((account, kind)).was_ever_complete
 
     def listed_kinds(self) -> list[str]:
-        """Return the kinds that service discovery has: those that a search names, and those of configured lists."""
+        """Return the kinds of the targets that service discovery returns."""
         # Rate limits are listed, too, but have no address.
         listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
         return sorted(NAMED_BY_SEARCH | listed)
@@ -278,7 +269,6 @@ class Registry:
         return newest(filter(self._is_reported, removals), self._wall() - self._removal_seconds)
 
     def _is_reported(self, removal: Removal) -> bool:
-        """Return whether this process does not poll the target of a removal, but would if it still existed."""
         key = removal.key
         selection = self._selections.get(key.list_key)
         is_selected = selection is not None and selection.selects(removal.name)

@@ -1,4 +1,4 @@
-"""The removals of targets: what left the lists of the platform; `resource_lists.py` stores them for a week."""
+"""The removals of resources, which left the lists of the platform."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class Removal(NamedTuple):
 
 def newest(removals: Iterable[Removal], since: float) -> list[Removal]:
     """Return the last removal of each resource since a time, newest first; at most `MOST_REMOVALS` of each account."""
-    # The removals of a resource come in the order of time, so that its last one remains.
+    # The removals of a resource come in the order of time, so that the last one remains.
     last_by_key = {one.key: one for one in removals if one.at >= since}
     counts: Counter[str] = Counter()
     found: list[Removal] = []

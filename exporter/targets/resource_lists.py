@@ -36,7 +36,7 @@ class KnownResources:
             address does not become a removal.
         was_ever_complete: whether a list was complete, in this run or an earlier one.
         was_complete_in_this_run: whether a list of this run was complete.
-        is_saved: whether nothing has changed since they were packed.
+        is_saved: whether the stored bytes are up to date.
     """
 
     list_key: ListKey
@@ -55,15 +55,19 @@ class KnownResources:
             yield KnownResource(TargetKey.of(*self.list_key, one.id), one.name, self.facts.get(one.id), one.parent)
 
     def ended_by(self, found: ResourceList) -> frozenset[str]:
-        """Return the ids that merging a list removes: those that two complete lists in a row do not contain."""
+        """Return the known ids that merging a list removes.
+
+        If the list is complete, these are the ids that neither it, nor the last complete list before it, nor any list
+        between them contains. If the list is not complete, there are none.
+        """
         if not found.complete:
             return frozenset()
         return self._absent.difference(one.id for one in found.resources)
 
     def merge(self, found: ResourceList, address: str, now: float) -> None:
-        """Take in a list from a platform's address: add what is new, and remove what `ended_by` returns for the list.
+        """Take in a list from the platform at an address, and remove what `ended_by` returns for it.
 
-        `now` is in unix seconds. If a stored part changes, `is_saved` becomes False.
+        `now` is in unix seconds.
         """
         before = self._stored_parts()
         ended = self.ended_by(found)
@@ -82,7 +86,7 @@ class KnownResources:
         if found.complete:
             self.was_ever_complete = self.was_complete_in_this_run = True
             if not missing:
-                # Until then, some of the known resources may be those of the former address.
+                # If one is missing, some of the known resources may be those of the former address.
                 self.source = address
         if self._stored_parts() != before:
             self.is_saved = False
@@ -92,7 +96,6 @@ class KnownResources:
         return self.resources, self.removals, self.source, self.was_ever_complete
 
     def _with_known_name(self, one: Resource) -> Resource:
-        """Return a listed resource, with the name that is known if the list leaves the name out."""
         known = self.resources.get(one.id)
         if known is None:
             return one
@@ -115,13 +118,13 @@ class KnownResources:
         return zlib.compress(json.dumps(stored).encode(), zlib.Z_BEST_SPEED)
 
     def restore(self, packed: bytes, now: float) -> None:
-        """Take in what `pack` has returned in an earlier run; damaged data and other versions are ignored."""
+        """Take in what `pack` has returned; damaged data and other versions are ignored. `now` is in unix seconds."""
         try:
             version, was_ever_complete, source, removed, listed = json.loads(zlib.decompress(packed))
             resources = {resource_id: Resource(resource_id, name, parent) for resource_id, name, parent, _ in listed}
             facts = {resource_id: noted for resource_id, _, _, noted in listed if noted is not None}
             removals = [
-                # This machine's clock may have been set back since.
+                # This machine's clock may have been set back since the removal.
                 Removal(TargetKey.of(*self.list_key, resource_id), name, parent, min(at, now))
                 for resource_id, name, parent, at in removed
             ]

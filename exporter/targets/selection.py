@@ -12,11 +12,11 @@ class Selection:
     """Selects the resources of one kind that are polled in an account.
 
     Attributes:
-        fixed: targets that the configuration names; they are polled even if no listing contains them.
+        fixed: the targets that the configuration names; they are polled even if no list contains them.
         discover: whether listed resources are polled too.
         include: if not empty, the name of a listed resource must match one of these patterns.
         exclude: the name of a listed resource must match none of these patterns.
-        attributes: the attributes of each discovered target, which its requests need.
+        attributes: the attributes that each discovered target has.
         setting: the path of the section in the configuration that selects these resources.
     """
 

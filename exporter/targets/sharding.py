@@ -8,7 +8,7 @@ from exporter.targets.target import TargetKey
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """The part of the targets that a process polls as long as it runs.
+    """The part of the targets that a process polls.
 
     Attributes:
         index: the number of the shard, from 0; None for a spare, which polls nothing.
@@ -21,8 +21,8 @@ class Shard:
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
         """Return the number of the shard that a target belongs to.
 
-        `parent` is the shield zone of a rate limit, if it is known. A rate limit belongs to the shard of its shield
-        zone, so that each shard lists only the rate limits of its own shield zones.
+        `parent` is the shield zone of a rate limit; empty if the zone is not known. A rate limit belongs to the shard
+        of its shield zone, so that each shard lists only the rate limits of its own shield zones.
         """
         if self.total == 1:
             return 0
@@ -38,7 +38,7 @@ class Shard:
 def owner(key: str, total: int) -> int:
     """Return the number of the shard that has the highest score for a key.
 
-    If a shard is added, only the keys for which its score is the highest move, and they move to it: 1/total of all.
+    If a shard is added, only the keys for which its score is the highest move, and they move to it.
     """
 
     def score(index: int) -> bytes:

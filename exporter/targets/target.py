@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-# The kinds of target whose names search supplies.
+# The kinds of targets whose names a search of the platform supplies.
 NAMED_BY_SEARCH = frozenset({"dns_zone", "script", "shield_zone"})
-# The prefix of a database's name, to distinguish it from an account of the same name.
+# The prefix of a database's name in `client_name`, to distinguish the database from an account of the same name.
 DATABASE_PREFIX = "database:"
 
 # Identifies the list of an account's resources of one kind: the account's name, and the kind.
@@ -17,10 +17,10 @@ class TargetKey(NamedTuple):
     """The identity of a target; use `of` to make one. Keys are ordered by account, kind, and the id as number or text.
 
     Attributes:
-        account: the account's name; empty for a database.
+        account: the account's name; empty for a database or a query.
         kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
         digits: how many digits the id has if it is a number, so that 9 comes before 10; 0 if it is not a number.
-        id: the platform's id, as text.
+        id: the id on the platform, as text; for kinds without one, what the configuration says, such as an address.
     """
 
     account: str
@@ -36,7 +36,7 @@ class TargetKey(NamedTuple):
 
     @property
     def list_key(self) -> ListKey:
-        """The key of the list that contains the target: its account and kind."""
+        """The target's account and kind."""
         return self.account, self.kind
 
     @property
@@ -46,7 +46,7 @@ class TargetKey(NamedTuple):
 
 
 class PollKey(NamedTuple):
-    """A target, and a collector whose answers contain its values; ordered by the target first."""
+    """A target and the name of a collector; ordered by the target first."""
 
     target: TargetKey
     collector: str
@@ -62,10 +62,8 @@ class Target:
     """A thing that is polled. Targets with the same account, kind and id are equal, whatever their other attributes.
 
     Attributes:
-        account: the account's name; empty for a database.
-        kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
-        id: the platform's id, as text.
-        name: the name on the platform; empty if it is not known.
+        account, kind, id: as those of `key`.
+        name: the name on the platform or in the configuration; empty if none is known.
         attributes: what else its requests or its series depend on, such as the shield zone of a rate limit.
         watched: an image's tags to watch for, or the names of the lists that are requested for an account.
         interval: seconds between two polls, if the target has its own interval.
@@ -88,7 +86,7 @@ class Target:
         object.__setattr__(self, "client_name", self.account or DATABASE_PREFIX + self.id.partition("/")[0])
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both are the same target; their other attributes may differ."""
+        """Return whether both have the same key; their other attributes may differ."""
         return isinstance(other, Target) and self.key == other.key
 
     def __hash__(self) -> int:
@@ -113,7 +111,7 @@ class ResourceList:
     """The resources of one kind in an account.
 
     Attributes:
-        complete: whether these are all that the platform has. Only then may a missing resource have been removed.
+        complete: whether a known resource that is not in the list may have left the platform.
     """
 
     resources: tuple[Resource, ...]
@@ -122,7 +120,7 @@ class ResourceList:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Lists that a discovery has read in an account; each list is reported as soon as it is read.
+    """Lists that a discovery has read in an account.
 
     Attributes:
         lists: kind → the list that was read.
