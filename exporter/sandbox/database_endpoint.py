@@ -38,7 +38,7 @@ async def _on_pipeline(request: Request) -> Response:
             return _cursor(database.answer(content.get("baton"), [batch], token_kind))
         return payload(database.answer(content.get("baton"), content.get("requests"), token_kind))
     except ForbiddenError:
-        return payload({"error": "Authorization forbidden: the access token is read only"}, 403)
+        return payload({"error": "Authorization forbidden: writes are not allowed"}, 403)
     # Conditions of steps can be nested deeper than Python's stack.
     except (RequestError, hrana.ProtocolError, RecursionError) as error:
         return PlainTextResponse(str(error), 400)

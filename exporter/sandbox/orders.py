@@ -13,6 +13,8 @@ _REGIONS: Final = ("eu", "us", "asia", "oceania")
 # Each number of the noise has one of these as its first part, so that numbers for different uses differ.
 _FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
 _FRESH_SECONDS: Final = 30.0
+# A client may have inserted other orders, with any id.
+_WAITING: Final = "SELECT id FROM orders WHERE shipped IS NULL AND typeof(id) = 'integer' AND id BETWEEN ? AND ?"
 _SCHEMA: Final = """
 CREATE TABLE orders (
     id INTEGER PRIMARY KEY,
@@ -49,7 +51,7 @@ class Orders:
         with self._connection:
             # A client may have inserted an order with this number.
             self._connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?, ?, ?)", new)
-            waiting = self._connection.execute("SELECT id FROM orders WHERE shipped IS NULL").fetchall()
+            waiting = self._connection.execute(_WAITING, (int(oldest // _INTERVAL_SECONDS), last)).fetchall()
             shipped = [(self._shipped_at(number, now), number) for (number,) in waiting]
             self._connection.executemany("UPDATE orders SET shipped = ? WHERE id = ?", shipped)
             self._connection.execute("DELETE FROM orders WHERE placed <= ?", (iso_naive(oldest),))

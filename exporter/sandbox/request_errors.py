@@ -44,7 +44,7 @@ async def json_object(request: Request) -> dict[str, Any]:
     try:
         content = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise RequestError("the body is not JSON") from error
+        raise RequestError("the body cannot be read as JSON") from error
     if not isinstance(content, dict):
         raise RequestError("the body is not a JSON object")
     return content

@@ -103,7 +103,7 @@ class PlatformRoute(APIRoute):
             except RequestError as error:
                 return self._failure(error, request)
             except HTTPException:  # FastAPI could not read the body
-                return self._failure(RequestError("the body is not JSON"), request)
+                return self._failure(RequestError("the body cannot be read as JSON"), request)
 
         return handle
 
@@ -153,7 +153,7 @@ def _request_error(error: RequestValidationError) -> RequestError:
         first, *_ = reasons(error, skip=1)
         return RequestError(first)
     if body_faults[0]["type"] == "json_invalid":
-        return RequestError("the body is not JSON")
+        return RequestError("the body cannot be read as JSON")
     # A fault of the whole body, such as a missing one, is in no field.
     fields = [(str(fault["loc"][1]), fault["msg"]) for fault in body_faults if len(fault["loc"]) > 1]
     return RequestError(*reasons(RequestValidationError(body_faults), skip=1), fields=fields)
