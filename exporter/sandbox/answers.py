@@ -12,18 +12,18 @@ _TITLES = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 415: "Unsu
 
 
 def payload(content: Any, status: int = 200, media_type: str = "application/json") -> Response:  # noqa: ANN401 - any JSON
-    """Return a response with JSON that has no envelope."""
+    """Return a response with this content as JSON."""
     return Response(json.dumps(content, separators=(",", ":")), status, media_type=media_type)
 
 
 def enveloped(data: Any, *, default_error: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
-    """Return a good answer as `{data, error}`. The error is null, or has default values, with or without status."""
+    """Return a successful answer as `{data, error}`; with `default_error`, the error is not null but an object."""
     error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if with_status else {})
     return payload({"data": data, "error": error if default_error else None})
 
 
 def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:
-    """Return a failure in an envelope; the HTTP status means success, `status_code` is the one in the envelope."""
+    """Return a failure in an envelope. The HTTP status means success; `status_code` is the one in the envelope."""
     error: dict[str, Any] = {"success": False, "message": message, "errorKey": error_key}
     if status_code is not None:
         error["statusCode"] = status_code
@@ -33,7 +33,7 @@ def refused(error_key: str, message: str, *, status_code: int | None = None, sta
 def problem(
     status: int, detail: str, instance: str, fields: Sequence[tuple[str, str]] = (), trace_id: str = ""
 ) -> Response:
-    """Return an error as problem details (RFC 9457); `fields` are the name and the message of each wrong field."""
+    """Return an error as problem details (RFC 9457); `fields` has the name and the message of each wrong field."""
     content: dict[str, Any] = {"title": _TITLES[status], "status": status, "detail": detail, "instance": instance}
     if fields:
         errors = [{"field": field, "message": message} for field, message in fields]
@@ -44,5 +44,5 @@ def problem(
 
 
 def script_error(status: int, error_key: str, field: str | None, message: str) -> Response:
-    """Return an error in the format of edge scripts and DNS zones; `field` is the wrong one, None if none is."""
+    """Return an error in the format of edge scripts and DNS zones."""
     return payload({"ErrorKey": error_key, "Field": field, "Message": message}, status)

@@ -1,4 +1,4 @@
-"""The control endpoints of the sandbox: faults, the clock, events that change the world, and database tokens."""
+"""The control endpoints, with which tests and people change what the sandbox answers."""
 
 import inspect
 import json
@@ -26,7 +26,7 @@ from exporter.sandbox.world import DATABASES, World
 from exporter.sandbox.world_clock import WorldClock
 
 _MOST_LISTED_OF_A_KIND: Final = 1_000
-# An amount in the parameters of an event is at most this far from 0. Larger ones could make the world's sums overflow.
+# An amount in the parameters of an event is at most this far from 0, so that no sum of the world overflows.
 _LARGEST_AMOUNT: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
@@ -51,11 +51,9 @@ _METHODS: Final = {
 
 
 class _ClockChange(BaseModel):
-    """A change of the world's clock: seconds to advance it by, and a new speed."""
-
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
-    advance: float = Field(default=0.0, ge=-1e9, le=1e9)
+    advance: float = Field(default=0.0, ge=-1e9, le=1e9)  # in seconds
     speed: float | None = Field(default=None, ge=0, le=1e6)
 
 
@@ -65,7 +63,6 @@ async def refuse(_request: Request, error: RequestError) -> Response:
 
 
 def _summary(world: World) -> dict[str, Any]:
-    """Return the world as the control endpoint shows it."""
     return {
         "now": datetime.fromtimestamp(world.clock.now(), UTC).isoformat(),
         "seed": world.seed,
@@ -96,13 +93,11 @@ def _summary(world: World) -> dict[str, Any]:
 
 
 def _listed(ids: ResourceIds) -> dict[str, Any]:
-    """Return the number of resources, and the first thousand of them."""
     first = [{"id": resource_id, "name": ids.name(resource_id)} for resource_id in ids.slice(0, _MOST_LISTED_OF_A_KIND)]
     return {"total": len(ids), "first": first}
 
 
 def _event_descriptions(world: World) -> dict[str, dict[str, Any]]:
-    """Return event → its description and its parameters."""
     return {
         name: {
             "does": inspect.getdoc(event),
@@ -113,11 +108,7 @@ def _event_descriptions(world: World) -> dict[str, dict[str, Any]]:
 
 
 def _trigger(world: World, given: Mapping[str, Any]) -> object:
-    """Trigger an event; return the id of the resource that it creates, or None if it creates none.
-
-    Raises:
-        RequestError: there is no such event, or its parameters are wrong.
-    """
+    """Trigger an event; return the id of the resource that it creates, or None if it creates none."""
     events = _events(world)
     event: Any = events.get(str(given.get("event")))
     if event is None:
@@ -128,7 +119,7 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
         if is_amount and abs(value) > _LARGEST_AMOUNT:
             raise RequestError(f"{key}: must be from -{_LARGEST_AMOUNT} to {_LARGEST_AMOUNT}")
     try:
-        # A number in quotes would evade the limit above. Strict validation refuses it; of JSON, it still accepts dates.
+        # A number in quotes would evade the limit above. Strict validation refuses it, but accepts a date in JSON.
         call = TypeAdapter(event, config=ConfigDict(strict=True, allow_inf_nan=False))
         return call.validate_json(json.dumps(parameters))
     except ValidationError as error:
@@ -141,7 +132,6 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
 
 
 def _events(world: World) -> dict[str, Callable[..., object]]:
-    """Return event → the bound method that it calls."""
     return {name: attrgetter(method)(world) for name, method in _METHODS.items()}
 
 
@@ -168,7 +158,6 @@ async def _on_world(request: Request) -> Response:
 
 
 async def _on_index(request: Request) -> Response:
-    """Return the commands as text or, for a browser, a page with the world and with forms for faults and events."""
     url = str(request.base_url).rstrip("/")
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(_INDEX.replace("URL", url))

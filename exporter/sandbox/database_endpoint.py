@@ -1,4 +1,4 @@
-"""The HTTP endpoint of the databases, which has its own tokens."""
+"""The HTTP endpoint of the databases."""
 
 import json
 import re
@@ -20,13 +20,12 @@ from exporter.sandbox.world import DATABASES, World
 _HOST: Final = re.compile(r"(?P<database>[a-z0-9-]+)\.lite\..+", re.IGNORECASE)
 
 
-async def _on_pipeline(request: Request) -> Response:
-    """Answer a request for a pipeline, or for a cursor, which executes one batch."""
+async def _on_pipeline_or_cursor(request: Request) -> Response:
     world: World = request.app.state.world
     token_kind = world.tokens.valid.get(bearer_token(request))
     if token_kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
-    # A host such as `orders.lite.example.net` names a database; a host without `.lite.` means the first database.
+    # A host such as `orders.lite.example.net` names a database; any other host means the first database.
     named_host = _HOST.fullmatch(request.headers.get("host", ""))
     database = world.databases.get(DATABASES[0] if named_host is None else named_host["database"].lower())
     if database is None:
@@ -35,7 +34,7 @@ async def _on_pipeline(request: Request) -> Response:
         content = await json_object(request)
         if request.url.path.endswith("/cursor"):
             batch = {"type": "batch", "batch": content.get("batch")}
-            return _cursor(database.answer(content.get("baton"), [batch], token_kind))
+            return _as_cursor(database.answer(content.get("baton"), [batch], token_kind))
         return payload(database.answer(content.get("baton"), content.get("requests"), token_kind))
     except ForbiddenError:
         return payload({"error": "Authorization forbidden: writes are not allowed"}, 403)
@@ -44,21 +43,19 @@ async def _on_pipeline(request: Request) -> Response:
         return PlainTextResponse(str(error), 400)
 
 
-async def _on_version(_request: Request) -> Response:
-    """Answer that this version of the protocol is supported; for `/health`, that the server works."""
+async def _on_version_or_health(_request: Request) -> Response:
     return Response(status_code=200)
 
 
-def _cursor(answer: dict[str, Any]) -> Response:
-    """Return the answer to a batch in the form of a cursor: a JSON object on each line."""
+def _as_cursor(answer: dict[str, Any]) -> Response:
     first = {"baton": answer["baton"], "base_url": answer["base_url"]}
     (batch,) = answer["results"]
-    entries = _entries(batch["response"]["result"])
+    entries = _cursor_entries(batch["response"]["result"])
     return PlainTextResponse("".join(f"{json.dumps(line)}\n" for line in (first, *entries)))
 
 
-def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the results of a batch as the entries of a cursor; steps that were skipped have none."""
+def _cursor_entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a cursor for the result of a batch; a step that was skipped has none."""
     for step, (step_result, error) in enumerate(zip(result["step_results"], result["step_errors"], strict=True)):
         if error is not None:
             yield {"type": "step_error", "step": step, "error": error}
@@ -78,7 +75,7 @@ def _entries(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
 ROUTES: Final = (
     APIRoute(
         "/v2/pipeline",
-        _on_pipeline,
+        _on_pipeline_or_cursor,
         methods=["POST"],
         operation_id="database_pipeline",
         summary="Execute SQL statements",
@@ -88,6 +85,6 @@ ROUTES: Final = (
             "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}},
         },
     ),
-    *(Route(path, _on_pipeline, methods=["POST"]) for path in ("/v3/pipeline", "/v3/cursor")),
-    *(Route(path, _on_version) for path in ("/v2", "/v3", "/health")),
+    *(Route(path, _on_pipeline_or_cursor, methods=["POST"]) for path in ("/v3/pipeline", "/v3/cursor")),
+    *(Route(path, _on_version_or_health) for path in ("/v2", "/v3", "/health")),
 )

@@ -1,4 +1,4 @@
-"""The account's databases: their files, and their open streams, each of which waits for a request with its baton."""
+"""The databases of the account, with their files and open streams."""
 
 import contextlib
 import sqlite3
@@ -18,29 +18,27 @@ _BATON_SECONDS: Final = 10.0
 
 
 class _Parked(NamedTuple):
-    """A stream that waits, until a time on the monotonic clock, for its next pipeline with the same kind of token."""
+    """A stream that waits for its next pipeline."""
 
     stream: Stream
     kind: TokenKind
-    until: float
+    until: float  # on the monotonic clock
 
 
 class _File:
-    """The temporary file of a database, with the sample table."""
-
     def __init__(self, noise: Noise) -> None:
         self._folder = TemporaryDirectory(prefix="sandbox-database-", ignore_cleanup_errors=True)
         self.path = str(Path(self._folder.name) / "database.sqlite3")
         # This creates the file: `connect` opens only an existing one.
         sqlite3.connect(self.path).close()
         self._connection = connect(self.path, read_only=False)
-        # Transactions of clients that only read do not prevent `refresh`.
+        # With a write-ahead log, clients that only read do not prevent `refresh`.
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=OFF")
         self._orders = Orders(noise, self._connection)
 
     def refresh(self, now: float) -> None:
-        """Update the sample table; no-op while a client has locked it, or if one has removed it or its columns."""
+        """Update the sample table; no-op if the update fails, for example during a client's transaction."""
         with contextlib.suppress(sqlite3.Error):
             self._orders.refresh(now)
 
@@ -51,7 +49,7 @@ class _File:
 
 
 class Database:
-    """One database; its file is created when it is first used."""
+    """One database; its file is created for the first pipeline."""
 
     def __init__(self, noise: Noise, clock: WorldClock) -> None:
         self._noise = noise
@@ -64,12 +62,13 @@ class Database:
         """Answer a pipeline: execute its requests on the stream of a baton, or on a new stream if the baton is None.
 
         Raises:
-            ForbiddenError: a request would write, and the token is read-only.
+            ForbiddenError: a request would write on a read-only connection.
             ProtocolError: the baton is not valid, or a request violates the protocol.
+            RecursionError: the condition of a step is nested too deeply.
         """
         self._file = self._file or _File(self._noise)
         self._file.refresh(self._clock.now())
-        self._expire()
+        self._close_expired_streams()
         if baton is None:
             connection = connect(self._file.path, read_only=kind is TokenKind.READ_ONLY)
             stream = Stream(SqlSession(connection, self._clock.monotonic))
@@ -90,23 +89,21 @@ class Database:
         if self._file is not None:
             self._file.close()
 
-    def _expire(self) -> None:
-        """End the streams that have waited too long for their next pipeline."""
+    def _close_expired_streams(self) -> None:
         now = self._clock.monotonic()
         for baton in [baton for baton, parked in self._parked.items() if parked.until <= now]:
             self._parked.pop(baton).stream.close()
 
     def _resume(self, baton: object, kind: TokenKind) -> Stream:
-        """Take the stream that waits for a baton; raises ProtocolError if none waits with this kind of token."""
         parked = self._parked.pop(str(baton), None)
         if parked is not None and parked.kind is kind:
             return parked.stream
         if parked is not None:
-            parked.stream.close()  # a baton is valid once, also with a wrong token
+            parked.stream.close()  # a baton is valid once, also with the wrong kind of token
         raise ProtocolError("The baton is invalid, or its stream has expired")
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
-        """Keep a stream for its next pipeline, and return the baton that finds it."""
+        """Keep a stream for its next pipeline, and return its baton."""
         self._baton_count += 1
         baton = self._noise.guid(self._baton_count)
         self._parked[baton] = _Parked(stream, kind, self._clock.monotonic() + _BATON_SECONDS)

@@ -1,4 +1,4 @@
-"""DNS zones: their traffic, computed from the seed, the zone and the time, and their statistics."""
+"""The DNS zones of the account, their simulated traffic, and its statistics."""
 
 import math
 from collections import Counter
@@ -14,8 +14,8 @@ from exporter.sandbox.world_clock import WorldClock
 
 FIRST_ZONE_ID: Final = 101
 _HISTORY_DAYS: Final = 1_000  # charts do not contain older days
-_WINDOW_DAYS: Final = 30  # if no window is requested
-# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
+_WINDOW_DAYS: Final = 30  # unless both ends of a window are requested
+# The first part of each number of the noise, a different one for each use.
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 # Days of the week, counted from Thursday, the day of 1970-01-01.
 _WEEKEND: Final = frozenset({2, 3})
@@ -25,21 +25,18 @@ _VARIETY: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class _Traffic:
-    """The constant properties of a zone's traffic: queries of an average weekday, and how they vary.
-
-    Shares, the amplitude and the time of the peak are from 0 to 1. `record_types` is RR type code → share.
-    """
+    """The constant properties of a zone's traffic."""
 
     zone_id: int
-    volume: float
-    amplitude: float
-    peak: float
+    volume: float  # queries of an average weekday
+    amplitude: float  # how far the queries rise above their average at the peak, as a share of the average
+    peak: float  # a time of the day; 0.5 is noon
     smart_share: float
-    record_types: dict[str, float]
+    record_types: dict[str, float]  # RR type code → share
     day_noise: Noise
 
     def served(self, day: int, part: float) -> int:
-        """Return the number of queries in the first part of a day: 0 is no part of it, 1 or more the whole day."""
+        """Return the number of queries until this part of a day has passed; 1 or more means the whole day."""
         weekend_factor = 0.7 if day % 7 in _WEEKEND else 1.0
         whole_day = int(self.volume * weekend_factor * (0.85 + 0.3 * self.day_noise.fraction(day)))
         if part >= 1.0:
@@ -49,19 +46,18 @@ class _Traffic:
         swing = math.sin(turn * (part - self.peak)) + math.sin(turn * self.peak)
         return int(whole_day * (part + self.amplitude * swing / turn))
 
-    def smart_part(self, queries: int) -> int:
-        """Return the number of queries with smart routing; the rest had normal routing."""
+    def with_smart_routing(self, queries: int) -> int:
         return int(queries * self.smart_share)
 
     def by_record_type(self, queries: int) -> dict[str, int]:
-        """Divide queries among the record types: RR type code → number; the numbers add up to the total."""
+        """Return RR type code → number; the numbers add up to `queries`."""
         parts = {code: int(queries * share) for code, share in self.record_types.items()}
         parts["1"] += queries - sum(parts.values())  # type A gets what rounding has left over
         return parts
 
 
 class DnsZones:
-    """The account's DNS zones and their queries, some of them added by events."""
+    """The account's DNS zones and their queries."""
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
         self.zones = ResourceIds(FIRST_ZONE_ID, count, seed("names", "dns_zones"), ".example")
@@ -89,11 +85,14 @@ class DnsZones:
         self._added.setdefault(self.zones.require(zone_id), Counter())[number] += queries
 
     def true_queries(self, zone_id: int, day: date) -> int:
-        """Return the number of a zone's queries of a day so far, which tests compare with the exporter's."""
+        """Return the number of a zone's queries of a day so far."""
         return self._queries_until(self._traffic(zone_id), date_number(day), self._clock.now())
 
     def statistics(self, zone_id: int, start: float | None = None, end: float | None = None) -> dict[str, Any]:
-        """Return a zone's statistics between two times (unix seconds); without one of them, of the last 30 days."""
+        """Return a zone's statistics between two times in unix seconds, as the platform sends them.
+
+        If one of the times is None, the statistics are those of the last 30 days.
+        """
         traffic, now = self._traffic(zone_id), self._clock.now()
         if start is None or end is None:
             start, end = now - _WINDOW_DAYS * DAY, now
@@ -104,22 +103,21 @@ class DnsZones:
         smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
             counted = self._queries_until(traffic, day, min((day + 1) * DAY, limit))
-            # Queries of the oldest day before the window are left out; a window may begin in the future.
+            # Of the oldest day, queries before the window are left out: all of them if the window begins in the future.
             begins_within_day = start > day * DAY
             left_out = min(counted, self._queries_until(traffic, day, start)) if begins_within_day else 0
             bucket = f"{date_of(day)}T00:00:00Z"
             queries[bucket] = counted - left_out
-            smart[bucket] = traffic.smart_part(counted) - traffic.smart_part(left_out)
+            smart[bucket] = traffic.with_smart_routing(counted) - traffic.with_smart_routing(left_out)
         return self._answer(traffic, queries, smart)
 
     def _answer(self, traffic: _Traffic, queries: dict[str, int], smart: dict[str, int]) -> dict[str, Any]:
-        """Return the payload for the queries of each bucket, and those with smart routing; some zones lack charts."""
         place = self.zones.place(traffic.zone_id) % _VARIETY
         shapes = seed("dns", "shapes").get(place, {})
         has_floats = place % 2 == 1
         normal = {bucket: total - smart[bucket] for bucket, total in queries.items()}
         everything = sum(queries.values())
-        by_type = traffic.by_record_type(everything) if queries else {}  # a window without days: no types
+        by_type = traffic.by_record_type(everything) if queries else {}
         return {
             "TotalQueriesServed": everything,
             "QueriesServedChart": _chart(queries, shapes.get("queries"), has_floats=has_floats),
@@ -142,7 +140,7 @@ class DnsZones:
         )
 
     def _queries_until(self, traffic: _Traffic, day: int, moment: float) -> int:
-        """Return the number of a zone's queries of a day until a time in unix seconds, with those that events added."""
+        """Return the number of queries of a day until a time in unix seconds, with those that events added."""
         part = (moment - day * DAY) / DAY
         if part < 0:
             return 0
@@ -151,10 +149,10 @@ class DnsZones:
 
 
 def _chart(content: dict[str, int], shape: str | None, *, has_floats: bool) -> dict[str, float] | None:
-    """Return a chart as the platform sends it: with numbers such as `28` or `28.0`, or null or empty by its shape."""
+    """Return a chart as the platform sends it; the shape is None, `null` or `empty`."""
     if shape is not None:
         return None if shape == "null" else {}
     if not has_floats:
         return dict(content)
-    # Zero is always sent as `0`.
+    # The platform sends zero as `0`, not `0.0`.
     return {key: float(value) if value else 0 for key, value in content.items()}

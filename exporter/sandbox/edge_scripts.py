@@ -1,4 +1,4 @@
-"""Edge scripts: their settings, the names of their secrets, and their costs of the current month."""
+"""The edge scripts of the account, with their costs."""
 
 import math
 from collections import defaultdict
@@ -12,14 +12,14 @@ from exporter.sandbox.timestamps import DAY, iso_long, iso_of, month_start
 from exporter.sandbox.world_clock import WorldClock
 
 FIRST_SCRIPT_ID: Final = 7
-# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
+# The first part of each number of the noise, a different one for each use.
 _RATE, _CPU, _MODIFIED = range(1, 4)
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
 _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000
 
 
 class Month(NamedTuple):
-    """A script's values of the month to date: cost in dollars, requests, CPU time in milliseconds."""
+    """Values of a script for a month: cost in dollars, requests, CPU time in milliseconds."""
 
     cost: float
     requests: int
@@ -34,7 +34,7 @@ class Scripts:
         self._noise = noise
         self._clock = clock
         self._began_at = clock.now()
-        # Script → the fields that were changed, with their values.
+        # Script → the fields that replace its recorded ones.
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
         # Script and beginning of a month in unix seconds → what `set_month` has added to the values of that month.
         self._additions: dict[tuple[int, float], Month] = {}
@@ -43,7 +43,7 @@ class Scripts:
     def add_script(self, name: str, script_id: int | None = None) -> int:
         """Add a script and return its id."""
         new_id = self.scripts.add(name, script_id)
-        self._changed[new_id] = {"Deleted": False}  # the recorded script that it gets may be a deleted one
+        self._changed[new_id] = {"Deleted": False}  # one of the recorded scripts is deleted
         return new_id
 
     def rename_script(self, script_id: int, name: str) -> None:
@@ -54,7 +54,7 @@ class Scripts:
     def set_month(
         self, script_id: int, *, cost: float | None = None, requests: int | None = None, cpu_ms: float | None = None
     ) -> None:
-        """Set values of a script's current month; they continue to grow from there until the month ends."""
+        """Set values of a script's month to date; later requests add to them."""
         month, natural = self.month_to_date(script_id), self._natural_month(script_id)
         self._additions[script_id, month_start(self._clock.now())] = Month(
             cost=(month.cost if cost is None else cost) - natural.cost,
@@ -63,7 +63,7 @@ class Scripts:
         )
 
     def month_to_date(self, script_id: int) -> Month:
-        """Return a script's values of the month to date, with what `set_month` has added."""
+        """Return a script's values of the month to date."""
         natural = self._natural_month(script_id)
         addition = self._additions.get((script_id, month_start(self._clock.now())), Month(0, 0, 0))
         # `set_month` accepts negative values, and the clock can be set back.
@@ -85,7 +85,7 @@ class Scripts:
         return (script_id, name) in self._secrets
 
     def add_secret(self, script_id: int, name: str) -> dict[str, Any]:
-        """Add a secret to a script, and return it as the platform sends it; its value is not kept."""
+        """Add a secret to a script, and return it as the platform sends it."""
         self._secrets.append((script_id, name))
         return {"Id": len(self._secrets), "Name": name, "LastModified": iso_long(self._clock.now())}
 
@@ -107,14 +107,12 @@ class Scripts:
         }
 
     def _row(self, script_id: int) -> dict[str, Any]:
-        """Return the recorded and changed fields of a script; one recorded script has nulls, one is deleted."""
         rows = recorded("edge_script")
         recorded_fields = rows[self.scripts.place(script_id) % len(rows)]
         modified_at = self._began_at - self._noise.between(1, 90, _MODIFIED, script_id) * DAY
         return {**recorded_fields, "LastModified": iso_of(script_id, modified_at), **self._changed.get(script_id, {})}
 
     def _change(self, script_id: int, **fields: object) -> None:
-        """Set fields of a script, and its time of change to now."""
         self._changed[script_id] |= {**fields, "LastModified": iso_of(script_id, self._clock.now())}
 
     def _natural_month(self, script_id: int) -> Month:

@@ -1,4 +1,4 @@
-"""Faults that a test or a person scripts: what happens to an answer, for which requests, and how often."""
+"""Scripted faults, which make the answers to some requests slow or wrong."""
 
 import asyncio
 import re
@@ -43,7 +43,7 @@ class Exchange:
     clock: WorldClock
 
     async def right_answer(self) -> HttpAnswer:
-        """Return the answer of the operation, without sending it."""
+        """Return the answer of the application, without sending it."""
         head: dict[str, Any] = {}
         body = bytearray()
 
@@ -58,25 +58,24 @@ class Exchange:
         return HttpAnswer(head["status"], headers, bytes(body))
 
     async def answer(self, answer: HttpAnswer, part: bytes | None = None) -> None:
-        """Send an answer. With `part`, only that part of its body is sent, so that the client waits for the rest."""
+        """Send an answer; with `part`, send only this part of its body, and do not end the answer."""
         headers = [*answer.headers, (b"content-length", b"%d" % len(answer.body))]
         await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
         body = answer.body if part is None else part
         await self.send({"type": "http.response.body", "body": body, "more_body": part is not None})
 
     async def wait_for_disconnect(self) -> None:
-        """Wait until the client has disconnected: if a fault returned before that, the server would end the answer."""
+        """Wait until the client has disconnected; if a fault returned earlier, the server would end the exchange."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
     def connection(self) -> asyncio.Transport:
-        """Return the client's connection, to send bytes that are not HTTP or to reset it."""
+        """Return the client's connection."""
         connection: asyncio.Transport = self.scope["app"].state.connection(self.scope["client"])
         return connection
 
 
 def _settable(name: str) -> str:
-    """Return the name of a header; raise ValueError if a fault may not set it."""
     if name.lower() in ("content-length", "transfer-encoding", "connection"):
         raise ValueError(f"the header {name} is set by the server")
     return name
@@ -84,13 +83,16 @@ def _settable(name: str) -> str:
 
 _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 _HeaderValue: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
-# `Pattern` raises ValueError if the text is not a regular expression.
+# `Pattern` raises ValueError if the text is not a valid pattern.
 _PathPattern: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(lambda text: Pattern(text).pattern)]
 _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_settable)]
 
 
 class Fault(BaseModel):
-    """The fields of every fault: the requests to which it applies (all by default), and how often."""
+    """A fault, for requests of `path`, or of paths that match `path_regex`; without both, for requests of every path.
+
+    `times` is the number of requests to which the fault applies; None means no limit.
+    """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -124,7 +126,7 @@ class StatusFault(Fault):
     content_type: _HeaderValue | None = None
     headers: dict[_HeaderName, _HeaderValue] = {}
     retry_after: Annotated[int, Field(ge=0)] | None = None
-    retry_after_date: _Seconds | None = None  # the date is this many seconds after now
+    retry_after_date: _Seconds | None = None  # the date is this many seconds after the world's time
 
     async def apply(self, exchange: Exchange) -> None:
         """Send the answer."""
@@ -140,7 +142,7 @@ class StatusFault(Fault):
 
 
 class DelayFault(Fault):
-    """Send the right answer after a delay."""
+    """Send the right answer after a delay of so many seconds."""
 
     seconds: _Seconds
 
@@ -151,8 +153,6 @@ class DelayFault(Fault):
 
 
 class _IncompleteFault(Fault):
-    """The fields of a fault that sends only a part of an answer: nothing, the headers, or half of the body."""
-
     point: Literal["start", "headers", "body"] = "start"
 
     async def begin(self, exchange: Exchange) -> None:
@@ -163,18 +163,18 @@ class _IncompleteFault(Fault):
 
 
 class StallFault(_IncompleteFault):
-    """Send nothing, the headers, or half of the body, and then nothing more."""
+    """Send nothing, the headers, or the headers and half of the body; then wait for the client to disconnect."""
 
     point: Literal["start", "headers", "body"] = "body"
 
     async def apply(self, exchange: Exchange) -> None:
-        """Send the part, and wait until the client closes the connection."""
+        """Send the part, and wait until the client has disconnected."""
         await self.begin(exchange)
         await exchange.wait_for_disconnect()
 
 
 class ResetFault(_IncompleteFault):
-    """Reset the connection: before the headers, after them, or within the body."""
+    """Reset the connection before the headers, after them, or after half of the body."""
 
     async def apply(self, exchange: Exchange) -> None:
         """Send the part, and reset the connection."""
@@ -187,7 +187,7 @@ class ResetFault(_IncompleteFault):
 
 
 class TruncateFault(Fault):
-    """Send half of the body as if it were complete, so that the JSON is not."""
+    """Send half of the body as if it were complete."""
 
     async def apply(self, exchange: Exchange) -> None:
         """Send the half."""
@@ -223,7 +223,7 @@ def _half(body: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Scripted:
-    """A scripted fault, its id, and the number of its uses so far."""
+    """A scripted fault, with the number of its uses so far."""
 
     fault_id: int
     fault: Fault
@@ -243,7 +243,7 @@ class Faults:
         self._next_id = 1
 
     def add(self, given: Mapping[str, Any]) -> Scripted:
-        """Add a fault from its fields; raises RequestError if they are not valid."""
+        """Add a fault from its fields, and return it; raises RequestError if the fields are not valid."""
         model = KINDS.get(str(given.get("kind")))
         if model is None:
             raise RequestError(f"kind: must be one of {', '.join(KINDS)}")
@@ -268,7 +268,7 @@ class Faults:
         self._scripted.clear()
 
     def take_for(self, path: str) -> Fault | None:
-        """Return the fault to apply to a request for a path, and count its use; None if no fault applies."""
+        """Return the fault to apply to a request for a path, and count its use; None if there is none."""
         for scripted in self._scripted.values():
             is_used_up = scripted.hits == scripted.fault.times
             if not is_used_up and scripted.fault.applies_to(path):
@@ -278,7 +278,7 @@ class Faults:
 
 
 class FaultGate:
-    """ASGI middleware that applies scripted faults to requests, and adds the `Date` of the world's clock to answers."""
+    """ASGI middleware that applies scripted faults, and adds the world's time as `Date` to answers without one."""
 
     def __init__(self, app: ASGIApp, faults: Faults, clock: WorldClock) -> None:
         self._app = app
@@ -295,7 +295,7 @@ class FaultGate:
 
         fault = None if _EXEMPT.fullmatch(scope["path"]) else self._faults.take_for(scope["path"])
         if scope["method"] == "HEAD":
-            # No route of an operation accepts HEAD. The answer is that to GET; the server leaves out the body.
+            # No route of an operation accepts HEAD. The answer to GET is sent instead; the server leaves out its body.
             scope = {**scope, "method": "GET"}
         if fault is None:
             await self._app(scope, receive, send_dated)

@@ -1,4 +1,4 @@
-"""The values of the database's protocol (Hrana over HTTP), and the conditions of the steps of a batch."""
+"""The values and conditions of the databases' protocol, Hrana over HTTP."""
 
 import base64
 import math
@@ -9,7 +9,7 @@ SqlValue: TypeAlias = int | float | str | bytes | None
 
 
 class ProtocolError(Exception):
-    """A request violates the protocol: the pipeline is refused, and its stream ends."""
+    """A request violates the protocol."""
 
 
 def decode(sent: object) -> SqlValue:
@@ -34,7 +34,7 @@ def decode(sent: object) -> SqlValue:
 
 
 def encode(value: SqlValue) -> dict[str, Any]:
-    """Convert a value of the database to one of the protocol: integers are texts, bytes base64 without padding."""
+    """Convert a value of the database to one of the protocol."""
     match value:
         case None:
             return {"type": "null"}
@@ -55,13 +55,14 @@ def holds(
     """Return whether the condition of a step of a batch is true.
 
     Args:
-        condition: the condition in the protocol's form.
+        condition: the condition as the client sent it.
         results: the result of each earlier step; None if it failed or was skipped.
         errors: the error of each earlier step; None if it did not fail.
         autocommit: whether no transaction is open.
 
     Raises:
         ProtocolError: the condition is not valid, or refers to a step that is not an earlier one.
+        RecursionError: the condition is nested too deeply.
     """
     match condition:
         case {"type": "ok", "step": int(step)} if 0 <= step < len(results):
@@ -71,7 +72,7 @@ def holds(
         case {"type": "not", "cond": inner}:
             return not holds(inner, results, errors, autocommit=autocommit)
         case {"type": "and" | "or" as kind, "conds": list(several)}:
-            # Evaluate all parts, so that an invalid one is always refused.
+            # All parts are evaluated, so that an invalid one is refused.
             each = [holds(inner, results, errors, autocommit=autocommit) for inner in several]
             return all(each) if kind == "and" else any(each)
         case {"type": "is_autocommit"}:

@@ -1,4 +1,4 @@
-"""Container images and their tags; some images get the tag of a nightly build every day."""
+"""Container images and their tags."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _NIGHTLY_TAGS_KEPT: Final = 14
 
 
 class Images:
-    """The images in the account's registries, by the registry's id, the namespace and the name."""
+    """The account's container images; some get the tag of a nightly build every day."""
 
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The sandbox's credentials, whose texts show that they are not real: keys and their roles, and database tokens."""
+"""The sandbox's credentials: keys with their roles, and database tokens."""
 
 from enum import StrEnum
 from typing import Final
@@ -22,7 +22,7 @@ DNS_STATISTICS_ROLES: Final = frozenset(
 
 
 def sandbox_keys() -> dict[str, str]:
-    """Return key → role for every key of the sandbox, as a new dictionary."""
+    """Return key → role for every key of the sandbox."""
     return {API_KEY: "User", BEARER_TOKEN: "UserApi", POWERLESS_KEY: "SubuserBilling", **seed("keys")}
 
 
@@ -44,13 +44,13 @@ class DatabaseTokens:
         self.valid = dict(_FIRST_PAIR)
 
     def generate(self) -> dict[TokenKind, str]:
-        """Create a token of each kind; earlier tokens stay valid."""
+        """Create a token of each kind, and return them; earlier tokens stay valid."""
         self._pair_count += 1
         pair = {kind: f"{token}-{self._pair_count}" for token, kind in _FIRST_PAIR.items()}
         self.valid |= {token: kind for kind, token in pair.items()}
         return pair
 
     def regenerate(self) -> dict[TokenKind, str]:
-        """Create a token of each kind, and make all earlier tokens invalid."""
+        """Create a token of each kind, and return them; earlier tokens become invalid."""
         self.valid.clear()
         return self.generate()

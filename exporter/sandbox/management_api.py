@@ -1,4 +1,4 @@
-"""The operations of the management API: each checks a request, and answers it with the values of the world."""
+"""The operations of the management API."""
 
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
 
 _BASIC_PLAN: Final = 0
-_SMALLEST_PAGE: Final = 5  # smaller pages that are requested have this size
+_SMALLEST_PAGE: Final = 5  # if a smaller page is requested, it gets this size
 _ZONE_PATH: Final = "/shield/shield-zone/{shieldZoneId}"
 
 _dns: Final = partial(operation, errors="script", unauthorised="core")
@@ -35,33 +35,30 @@ _Moment: TypeAlias = Annotated[datetime | None, BeforeValidator(lambda text: tex
 
 
 def _unix(moment: datetime | None) -> float | None:
-    """Return unix seconds, None for None; a date-time without a zone is UTC."""
     if moment is None:
         return None
+    # A date-time without a zone is UTC.
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _require_dns_zone(world: World, zone_id: int) -> int:
-    """Return the id; raises Refusal if there is no such DNS zone."""
     if zone_id not in world.dns.zones:
         raise Refusal(script_error(404, "dnsZone.not_found", "DnsZone", "The requested DNS zone was not found."))
     return zone_id
 
 
 def _require_script(world: World, script_id: int) -> int:
-    """Return the id; raises Refusal if there is no such script."""
     if script_id not in world.scripts.scripts:
         raise Refusal(script_error(404, "script.not_found", "Id", "There is no script with this id."))
     return script_id
 
 
 def _has_default_error(resource_id: int) -> bool:
-    """Return whether the `error` of a good answer is an object, not null; clients meet both, and both mean success."""
+    """Return whether a successful answer has an `error` object, not null: the platform sends both."""
     return resource_id % 2 == 1
 
 
 def _require_shield_zone(world: World, zone_id: int, *, status_code: int | None = None) -> int:
-    """Return the id; raises Refusal if there is no such shield zone. `status_code` is the one in the envelope."""
     if zone_id not in world.shield.zones:
         error_key = "not_found_or_unauthorised_access.shieldzone"
         raise Refusal(refused(error_key, "The shield zone was not found, or is not yours.", status_code=status_code))

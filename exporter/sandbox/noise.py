@@ -1,4 +1,4 @@
-"""Random-looking numbers that are computed from a seed and from arguments; equal arguments give equal numbers."""
+"""Random-looking numbers that are computed from a seed and from arguments."""
 
 import uuid
 import zlib
@@ -10,17 +10,17 @@ _T = TypeVar("_T")
 
 
 class Noise:
-    """Computes numbers without state; `parts` are what a number depends on, such as the resource's id and the day."""
+    """Computes numbers; `parts` are what a number depends on besides the seed, such as a resource's id and the day."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed & _MASK
 
     def branch(self, area: str) -> "Noise":
-        """Return the noise for an area of the world; it does not depend on other areas."""
+        """Return the noise for an area of the world."""
         return self.narrowed(zlib.crc32(area.encode()))
 
     def narrowed(self, *parts: int) -> "Noise":
-        """Return noise that always uses these parts, before those of each call."""
+        """Return the noise whose numbers depend on these parts, too."""
         return Noise(self.number(*parts))
 
     def number(self, *parts: int) -> int:
@@ -38,7 +38,7 @@ class Noise:
         return (self.number(*parts) >> 11) / 2**53  # a float is exact up to 53 bits
 
     def between(self, low: float, high: float, *parts: int) -> float:
-        """Return a number from low up to high."""
+        """Return a number between low and high."""
         return low + (high - low) * self.fraction(*parts)
 
     def whole(self, low: int, high: int, *parts: int) -> int:

@@ -10,7 +10,7 @@ from exporter.sandbox.timestamps import DAY, iso_naive
 _INTERVAL_SECONDS: Final = 300
 _KEPT_SECONDS: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
-# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
+# The first part of each number of the noise, a different one for each use.
 _FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
 _FRESH_SECONDS: Final = 30.0
 # A client may have inserted other orders, with any id.
@@ -28,7 +28,7 @@ CREATE TABLE orders (
 
 
 class Orders:
-    """The table `orders`: one order for every five minutes of the last thirty days."""
+    """The table `orders`, which has an order for every five minutes of the thirty days before its last update."""
 
     def __init__(self, noise: Noise, connection: sqlite3.Connection) -> None:
         """Create the table."""
@@ -39,12 +39,16 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to a time of the world, at most every thirty seconds; raises sqlite3.Error if it fails."""
+        """Update the table to a time of the world, unless the last update was less than thirty seconds earlier.
+
+        Raises:
+            sqlite3.Error: the update failed.
+        """
         if now - self._updated_at < _FRESH_SECONDS:
             return
         oldest = now - _KEPT_SECONDS
         since = max(self._updated_at, oldest)
-        # An order's number is its time divided by the interval. The order of `since` exists already, or is too old.
+        # An order's number is its time divided by the interval. The order of `since` was inserted before or is too old.
         first, last = int(since // _INTERVAL_SECONDS) + 1, int(now // _INTERVAL_SECONDS)
         new = [self._order(number, now) for number in range(first, last + 1)]
         self._connection.execute("BEGIN IMMEDIATE")
@@ -58,7 +62,6 @@ class Orders:
         self._updated_at = now
 
     def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:
-        """Return the row of an order."""
         total = 5 * (60 ** self._noise.fraction(_FOR_TOTAL, number))  # from 5 to 300, mostly small
         return (
             number,

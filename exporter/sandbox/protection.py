@@ -12,7 +12,7 @@ from exporter.sandbox.world_clock import WorldClock
 # The id of an access list's configuration is the list's own id plus this number.
 CONFIG_ID_OFFSET: Final = 100
 
-# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
+# The first part of each number of the noise, a different one for each use.
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2
 _ID_OF_LIST_WITH_NULLS: Final = 9
@@ -24,13 +24,13 @@ def custom_rule_ids(shield_zone_id: int) -> list[int]:
 
 
 def bot_detection(shield_zone_id: int) -> dict[str, Any]:
-    """Return the bot detection of a shield zone as the platform sends it; that of every fifth zone has nulls."""
+    """Return the bot detection of a shield zone as the platform sends it."""
     rows = recorded("bot_detection")
     return {**rows[(shield_zone_id - 1) % len(rows)], "shieldZoneId": shield_zone_id}
 
 
 def custom_rules(shield_zones: int) -> dict[int, dict[str, Any]]:
-    """Return id → custom WAF rule as the platform sends it; each shield zone has two."""
+    """Return id → custom WAF rule as the platform sends it, for the shield zones from 1 to `shield_zones`."""
     rows = recorded("waf_custom_rule")
     rules: dict[int, dict[str, Any]] = {}
     for zone in range(1, shield_zones + 1):
@@ -40,7 +40,7 @@ def custom_rules(shield_zones: int) -> dict[int, dict[str, Any]]:
 
 
 def api_guardian(shield_zone_id: int, world_began_at: float) -> dict[str, Any]:
-    """Return a shield zone's API guardian as the platform sends it; its times depend on when the world began."""
+    """Return the API guardian of a shield zone as the platform sends it; `world_began_at` is in unix seconds."""
     payload = recorded("api_guardian")
     times = {"createdAt": iso_naive(world_began_at - 60 * DAY), "updatedAt": iso_long(world_began_at - 2 * DAY)}
     own = {"shieldZoneId": shield_zone_id, **times}
@@ -54,19 +54,19 @@ def api_guardian(shield_zone_id: int, world_began_at: float) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class AccessList:
-    """A custom access list, which can be enabled or disabled."""
+    """A custom access list."""
 
     list_id: int
     shield_zone_id: int
     name: str
     is_enabled: bool
     grows: bool  # it gets an entry every day, and loses these entries every 30 days
-    modified: float  # the time of the last change in unix seconds, apart from growth
+    modified: float  # when its entries last changed, apart from growth, in unix seconds
     added: list[str] = field(default_factory=list)  # the entries of events
 
 
 class AccessLists:
-    """The account's custom access lists, two for each shield zone; the first one grows, except in a healthy world."""
+    """The account's custom access lists. In a world that is not healthy, the first list of each shield zone grows."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
         self._noise = noise

@@ -1,4 +1,4 @@
-"""Rate limits and their breaches, which come in bursts with pauses between them."""
+"""The rate limits of the account, and their breaches."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from exporter.sandbox.world_clock import WorldClock
 WINDOW_DAYS: Final = 28
 _SLOTS_A_DAY: Final = 4
 _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
-# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
+# The first part of each number of the noise, a different one for each use.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST_SECONDS: Final = 1_800.0
 _SHORTEST_BURST_SECONDS: Final = 600.0
-# In a healthy world, even the largest burst is then too slow to make an alert fire.
+# In a healthy world at normal speed, even the largest burst is then too slow to make an alert fire.
 _SHORTEST_HEALTHY_BURST_SECONDS: Final = 1_800.0
 
 
@@ -55,7 +55,7 @@ class BreachNumbers(NamedTuple):
 
 @dataclass(slots=True)
 class RateLimit:
-    """A rate limit of a shield zone; `added` is number of a day → the breaches that events have added to it."""
+    """A rate limit of a shield zone; `added` is number of a day → breaches that events have added to the day."""
 
     limit_id: int
     name: str
@@ -67,7 +67,7 @@ class RateLimit:
 
 
 class RateLimits:
-    """The account's rate limits, two for each shield zone; in a healthy world, a burst lasts half an hour or more."""
+    """The account's rate limits; in a healthy world, a burst of breaches lasts half an hour or more."""
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
         self._shortest_burst = _SHORTEST_HEALTHY_BURST_SECONDS if healthy else _SHORTEST_BURST_SECONDS
@@ -91,7 +91,7 @@ class RateLimits:
         self.limits[rate_limit_id].added[number].append(BreachNumbers(logged, challenged, blocked))
 
     def true_breaches(self, limit_id: int, day: date) -> BreachNumbers:
-        """Return the breaches of a day so far, which tests compare with the exporter's."""
+        """Return the breaches of a day so far."""
         return self._breaches_until(self.limits[limit_id], date_number(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:
@@ -112,14 +112,14 @@ class RateLimits:
         }
 
     def _breaches_until(self, limit: RateLimit, day: int, now: float) -> BreachNumbers:
-        """Return the breaches of a rate limit on a day until a time in unix seconds, with those that events added."""
+        """Return the breaches of a day until a time in unix seconds, with those that events added."""
         if now < day * DAY:
             return BreachNumbers()
         breaches = 0 if limit.is_quiet else self._breaches_in_bursts(limit.limit_id, day, now)
         return BreachNumbers.summed([_divided_by_action(limit, breaches), *limit.added.get(day, ())])
 
     def _breaches_in_bursts(self, limit_id: int, day: int, now: float) -> int:
-        """Return the number of breaches in the bursts of a day so far."""
+        """Return the number of breaches in the bursts of a day until a time in unix seconds."""
         # A new world is in a burst, which began a minute ago: one breach every two seconds for the next half hour.
         begins = max(self._began_at - 60, day * DAY)
         ends = min(self._began_at + _OPENING_BURST_SECONDS, (day + 1) * DAY, now)
@@ -128,7 +128,7 @@ class RateLimits:
         return opening_breaches + sum(self._breaches_in_burst(limit_id, slot, now) for slot in slots)
 
     def _breaches_in_burst(self, limit_id: int, slot: int, now: float) -> int:
-        """Return the number of breaches so far in the burst of a quarter of a day; most quarters have none."""
+        """Return the number of breaches, so far, in the burst of a quarter of a day; 0 if the quarter has no burst."""
         if not self._noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0
         begins = slot * _SLOT_SECONDS + self._noise.between(0, _SLOT_SECONDS * 0.8, _BEGINS, limit_id, slot)

@@ -1,4 +1,4 @@
-"""Record scans of DNS zones: jobs that are repeated, each first pending, then in progress, then completed or failed."""
+"""The record scans of DNS zones."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -10,9 +10,9 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
-# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
+# The first part of each number of the noise, a different one for each use.
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _JOB, _ACCOUNT, _ERROR = range(1, 10)
-# Zones differ by their place among this many successive zones; these places have special scans.
+# The scans of a zone depend on its place modulo this number; these places have special scans.
 _VARIETY: Final = 12
 _FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)
 
@@ -28,7 +28,7 @@ class ScanStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One scan: its number, its times in unix seconds, and whether it fails."""
+    """One scan; its times are in unix seconds."""
 
     number: int
     created: float
@@ -37,7 +37,6 @@ class _Job:
     fails: bool
 
     def status(self, now: float) -> ScanStatus:
-        """Return the status at a time in unix seconds."""
         if now < self.begins:
             return ScanStatus.PENDING
         if now < self.ends:
@@ -46,7 +45,7 @@ class _Job:
 
 
 class RecordScans:
-    """The latest scan of every zone; in a healthy world, every zone has a scan, and none fails without an event."""
+    """The latest scan of every zone; in a healthy world, no scan is missing or fails without an event."""
 
     def __init__(self, noise: Noise, clock: WorldClock, zones: ResourceIds, *, healthy: bool) -> None:
         self._healthy = healthy
@@ -58,22 +57,22 @@ class RecordScans:
         self._zones_without_scan: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scan fail, until the event scan_released; a zone that was never scanned still has none."""
+        """Make a zone's scans fail, until scan_released or scan_forgotten; a zone without a scan still has none."""
         self.release_scan(zone_id)
         self._zones_made_to_fail.add(zone_id)
 
     def forget_scan(self, zone_id: int) -> None:
-        """Remove a zone's scan, as if the zone was never scanned, until the event scan_released."""
+        """Remove a zone's scan, as if the zone was never scanned, until scan_released or scan_failed."""
         self.release_scan(zone_id)
         self._zones_without_scan.add(zone_id)
 
     def release_scan(self, zone_id: int) -> None:
-        """Let a zone's scan follow its schedule again, after it was made to fail or removed."""
+        """Let a zone's scans follow their schedule again, after they were made to fail or removed."""
         self._zones_made_to_fail.discard(self._zones.require(zone_id))
         self._zones_without_scan.discard(zone_id)
 
     def answer(self, zone_id: int) -> dict[str, Any] | None:
-        """Return a zone's latest scan as the platform sends it; None if the zone was never scanned."""
+        """Return a zone's latest scan as the platform sends it; None if the zone has no scan."""
         now = self._clock.now()
         job = self._latest_job(zone_id, now)
         if job is None or zone_id in self._zones_without_scan:
@@ -98,7 +97,7 @@ class RecordScans:
         }
 
     def _latest_job(self, zone_id: int, now: float) -> _Job | None:
-        """Return the latest of a zone's scans, which come at regular intervals; None for a zone without scans."""
+        """Return the latest of a zone's scheduled scans; None for a zone that is never scanned."""
         place = self._zones.place(zone_id) % _VARIETY
         if place == _NEVER and not self._healthy:
             return None
@@ -107,10 +106,10 @@ class RecordScans:
         pending = self._noise.between(20, 60, _PENDING, zone_id)
         working = self._noise.between(60, 300, _WORKING, zone_id)
         if place == _SLOW:
-            # This scan is in progress when the world begins, and most of the time.
+            # A scan of such a zone is in progress when the world begins, and most of the time.
             period, offset, pending, working = 1800.0, 120.0, 90.0, 1500.0
         elif place == _FRESH:
-            # This scan starts when the world begins, and passes through its states in three minutes.
+            # A scan of such a zone is created 5 seconds before the world begins; each takes three minutes.
             period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
         number = int((now - self._began_at + offset) // period)
         created = self._began_at - offset + number * period

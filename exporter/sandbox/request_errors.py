@@ -1,4 +1,4 @@
-"""The error of a request that the sandbox refuses, and the reading of JSON bodies."""
+"""The errors of requests that the sandbox refuses."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ class RequestError(Exception):
     Args:
         reasons: messages that say what is wrong.
         status: the HTTP status of the answer.
-        fields: the wrong fields of the body: name and message of each.
+        fields: the name and the message of each wrong field of the body.
     """
 
     def __init__(self, *reasons: str, status: int = 400, fields: Sequence[tuple[str, str]] = ()) -> None:
@@ -26,7 +26,7 @@ class RequestError(Exception):
 
 
 def reasons(error: ValidationError | RequestValidationError, *, skip: int = 0) -> list[str]:
-    """Return a message for each fault that pydantic found; the first `skip` parts of its field's path are left out."""
+    """Return a message for each fault that pydantic found, with the field's path without its first `skip` parts."""
     lines = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"][skip:])

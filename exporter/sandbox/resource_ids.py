@@ -14,11 +14,13 @@ _LARGEST_PAGE: Final = 1_000
 class ResourceIds:
     """The ids and names of one kind of resource.
 
+    `place`, `require`, `name`, `remove` and `rename` raise KeyError if there is no such resource.
+
     Args:
-        first_id: the id of the first resource; the others follow it.
+        first_id: the id of the first resource; the others have the ids after it.
         count: the number of resources.
         names: the names of the first resources; the names of the others are generated.
-        suffix: the end of all of these names.
+        suffix: the end of the given and the generated names.
     """
 
     def __init__(self, first_id: int, count: int, names: Sequence[str], suffix: str = "") -> None:
@@ -46,11 +48,11 @@ class ResourceIds:
         return list(islice(self._names, first, first + size))
 
     def place(self, resource_id: int) -> int:
-        """Return how far an id is from the first one; this distance determines the resource's properties."""
+        """Return the difference between an id and the first id."""
         return self.require(resource_id) - self._first_id
 
     def require(self, resource_id: int) -> int:
-        """Return the id itself; raises KeyError if there is no such resource."""
+        """Return the id itself."""
         if resource_id not in self._names:
             raise KeyError(resource_id)
         return resource_id
@@ -60,10 +62,10 @@ class ResourceIds:
         return self._names[resource_id]
 
     def add(self, name: str, resource_id: int | None = None) -> int:
-        """Add a resource, and return its id; None takes the next one. Raises ValueError if the id cannot be used."""
+        """Add a resource, and return its id; None takes a new id. Raises ValueError if the id cannot be used."""
         new_id = self._last_id + 1 if resource_id is None else resource_id
         if not 0 < new_id <= _LARGEST_ID:
-            raise ValueError(f"{new_id} is not an id")
+            raise ValueError(f"{new_id} is not an id: must be from 1 to {_LARGEST_ID}")
         if new_id in self._names:
             raise ValueError(f"{new_id} already exists")
         self._last_id = max(self._last_id, new_id)
@@ -82,7 +84,7 @@ class ResourceIds:
 def find(kinds: Mapping[str, ResourceIds], term: str, start: int, size: int) -> dict[str, Any]:
     """Return a page of the resources whose names contain a term, as the platform sends it; case does not matter.
 
-    A page has at most 1,000. Only the first 10,000 results can be read; the total also counts the others.
+    A page has at most 1,000 results. Only the first 10,000 results can be read; `Total` also counts the others.
     """
     wanted = term.lower()
     results = [

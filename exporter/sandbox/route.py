@@ -19,14 +19,14 @@ from exporter.sandbox.world import World
 
 _JSON_MEDIA_TYPE: Final = re.compile(r"(application/json|text/json|application/[\w.!#$&^+-]*\+json)", re.ASCII)
 _Endpoint: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
-# These only describe the authentication in OpenAPI; `PlatformRoute` checks it before FastAPI reads the request.
+# These only describe the authentication in OpenAPI; they check nothing.
 ACCESS_KEY: Final = Security(APIKeyHeader(name="AccessKey", scheme_name="AccessKey", auto_error=False))
 BEARER: Final = Security(HTTPBearer(scheme_name="bearer", auto_error=False))
 ErrorFormat: TypeAlias = Literal["empty", "status", "core", "script", "problem", "field problems"]
 
 
 def bearer_token(request: Request) -> str:
-    """Return the token of an Authorization header; empty if there is none."""
+    """Return the bearer token of a request; empty if there is none."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
@@ -48,16 +48,16 @@ class Refusal(Exception):
 
 
 class PlatformRoute(APIRoute):
-    """One operation: its path, its authentication, and the format of its errors.
+    """The route of one operation.
 
     Args:
-        endpoint: its function; the function's name and docstring are its id and summary in OpenAPI.
-        route: its method and path, separated by a blank.
-        roles: the roles that may call it; None means all.
-        bearer: whether a bearer token is accepted besides the AccessKey header.
-        errors: the format of its errors.
-        unauthorised: the format of the error for an unauthorised request; None: that of its other errors.
-        described: whether the OpenAPI description contains it.
+        endpoint: the function of the operation; its name and docstring are the operation's id and summary in OpenAPI.
+        route: the method and the path, separated by a blank.
+        roles: the roles that may call the operation; None means all.
+        bearer: whether a bearer token is accepted, too, if the AccessKey header is missing.
+        errors: the format of errors.
+        unauthorised: the format of the error for an unauthorised request; None means that of other errors.
+        described: whether the OpenAPI description contains the operation.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Return the request as `application/json`, as FastAPI requires; raise RequestError if it has no JSON type."""
+        """Return the request with the content type `application/json`: FastAPI does not accept `text/json`."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -126,7 +126,6 @@ class PlatformRoute(APIRoute):
         return Request({**request.scope, "headers": headers}, request.receive)
 
     def _failure(self, error: RequestError, request: Request) -> Response:
-        """Return the response for an error, in the operation's format."""
         status, path = error.status, request.url.path
         match self.unauthorised if status == HTTPStatus.UNAUTHORIZED else self.errors:
             case "empty":
@@ -146,7 +145,7 @@ class PlatformRoute(APIRoute):
 
 
 def _request_error(error: RequestValidationError) -> RequestError:
-    """Convert an error of FastAPI: the result names all faults of the body or, without any, one wrong parameter."""
+    """Return an error that names all faults of the body or, if there are none, one wrong parameter."""
     # `skip=1`: FastAPI's paths of fields begin with "body", "query" or "path".
     body_faults = [fault for fault in error.errors() if fault["loc"][0] == "body"]
     if not body_faults:
@@ -160,5 +159,5 @@ def _request_error(error: RequestValidationError) -> RequestError:
 
 
 def operation(route: str, **named: Any) -> Callable[[_Endpoint], PlatformRoute]:  # noqa: ANN401 - as `PlatformRoute`
-    """Return a decorator that creates the `PlatformRoute` of a function; the arguments are those of that class."""
+    """Return a decorator that creates the `PlatformRoute` of a function, with these arguments."""
     return lambda endpoint: PlatformRoute(endpoint, route, **named)

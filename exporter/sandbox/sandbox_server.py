@@ -1,4 +1,4 @@
-"""The sandbox as an ASGI application, and its HTTP server, which runs on the event loop that starts it."""
+"""The sandbox's ASGI application and HTTP server."""
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
@@ -12,12 +12,12 @@ from exporter.sandbox.management_api import OPERATIONS
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.world import World
 
-# The sandbox uses a quarter of the process's file descriptors. In a demo, the exporter needs the others.
+# In a demo, the exporter needs most of the process's file descriptors.
 FILES_DIVISOR = 4
 
 
 def create_app(world: World) -> FastAPI:
-    """Create the application that serves a world; its endpoints find the world and the faults in its `state`."""
+    """Create the application that serves a world; its `state` has the `world` and the `faults`."""
     faults = Faults()
     app = FastAPI(
         title="Edge platform sandbox",
@@ -51,7 +51,7 @@ class SandboxServer:
 
     @property
     def url(self) -> str:
-        """The sandbox's URL; a free port is known after `start`."""
+        """The sandbox's URL; with the port 0, it is only known after `start`."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self.port}"
 
@@ -65,9 +65,9 @@ class SandboxServer:
         _, self.port, *_ = bound.getsockname()
         connections = Connections()
         connections.set_limit(file_limit() // FILES_DIVISOR)
-        # The application gives each answer the date of its own clock.
+        # `FaultGate` adds the date of the world's clock.
         self._server = LoopServer(bound, self._app, connections, has_date=False)
-        self._app.state.connection = self._server.connection  # for faults that reset a connection
+        self._app.state.connection = self._server.connection  # for `Exchange.connection`
         self._server.start()
 
     async def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""The constant data of a world: `seed.yaml`, and the recorded answers of operations in `payloads/`."""
+"""The constant data of the sandbox, from `seed.yaml` and `payloads/`."""
 
 import json
 from functools import cache
@@ -20,6 +20,6 @@ def seed(area: str, part: str | None = None) -> Any:  # noqa: ANN401 - any YAML
 
 
 @cache
-def recorded(operation: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return the recorded payload of an operation, or a list of those of several resources; do not change it."""
-    return json.loads(files(__package__).joinpath("payloads", f"{operation}.json").read_text(encoding="utf-8"))
+def recorded(name: str) -> Any:  # noqa: ANN401 - any JSON
+    """Return the content of the file of this name in `payloads/`; the caller must not change it."""
+    return json.loads(files(__package__).joinpath("payloads", f"{name}.json").read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ _FIRST_PULL_ZONE_ID: Final = 201
 
 
 class ShieldZones:
-    """The account's shield zones, one for each pull zone; in a healthy world, learning mode never ends."""
+    """The account's shield zones, each with a pull zone; in a healthy world, learning mode only ends by an event."""
 
     def __init__(self, clock: WorldClock, count: int, *, healthy: bool) -> None:
         self._healthy = healthy
@@ -25,7 +25,7 @@ class ShieldZones:
         self._overrides: dict[int, dict[str, Any]] = {}
 
     def rename_zone(self, shield_zone_id: int, name: str) -> None:
-        """Rename the pull zone of a shield zone."""
+        """Rename a shield zone and its pull zone."""
         self.zones.rename(shield_zone_id, name)
         self.pull_zones.rename(self._pull_zone_id(shield_zone_id), name)
 
@@ -34,7 +34,7 @@ class ShieldZones:
         self._overrides.setdefault(self.zones.require(shield_zone_id), {}).update(fields)
 
     def plan(self, zone_id: int) -> int | None:
-        """Return the plan of a shield zone, from 0 (Basic) to 3 (Enterprise); None if the list does not show it."""
+        """Return the plan of a shield zone; None if the list shows no integer."""
         plan = self.fields(zone_id)["planType"]
         return plan if isinstance(plan, int) else None
 
@@ -67,7 +67,6 @@ class ShieldZones:
         return {**row, **own, **self._overrides.get(zone_id, {})}
 
     def _row(self, zone_id: int) -> dict[str, Any]:
-        """Return the recorded fields of a zone; five successive zones have the four plans and no plan."""
         rows: list[dict[str, Any]] = recorded("shield_zones")
         return rows[self.zones.place(zone_id) % len(rows)]
 

@@ -1,4 +1,4 @@
-"""Executes SQL on a SQLite database, with limits, and with the results and errors of a libSQL server."""
+"""Executes SQL on a SQLite database, with the results and errors of a libSQL server."""
 
 import re
 import sqlite3
@@ -18,7 +18,7 @@ _Arguments: TypeAlias = Sequence[SqlValue] | dict[str, SqlValue]
 
 
 class SqlError(Exception):
-    """A request failed in the database; the requests after it are still executed."""
+    """A statement failed."""
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
@@ -30,11 +30,11 @@ class SqlError(Exception):
 
 
 class ForbiddenError(Exception):
-    """A request would write, and its token is read-only."""
+    """A statement would write on a read-only connection."""
 
 
 def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
-    """Open a connection to a database file; its statements cannot open other files."""
+    """Open a connection to an existing database file; its statements cannot open other database files."""
     connection = sqlite3.connect(
         f"file:{path}?mode={'ro' if read_only else 'rw'}",
         uri=True,
@@ -43,7 +43,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     )
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")  # a client can store any bytes as text
     connection.execute("PRAGMA foreign_keys=ON")
-    # ATTACH opens another file. SQLite checks the same permission for `VACUUM INTO`, which writes one.
+    # ATTACH opens another file. SQLite checks the same permission for VACUUM, which can write another file.
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )
@@ -51,7 +51,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
 
 
 class SqlSession:
-    """Executes statements on a connection, until the time that `set_deadline` sets; call it before the first one."""
+    """Executes statements on a connection. `set_deadline` must be called before the first statement."""
 
     def __init__(self, connection: sqlite3.Connection, monotonic: Callable[[], float]) -> None:
         self.connection = connection
@@ -68,33 +68,33 @@ class SqlSession:
 
         Raises:
             SqlError: the statement failed.
-            ForbiddenError: the statement would write, and the connection is read-only.
+            ForbiddenError: the statement would write on a read-only connection.
         """
         began_at, changes_before = self._monotonic(), self.connection.total_changes
         try:
             cursor = self.connection.execute(sql, arguments)
             rows = [[encode(value) for value in row] for row in cursor]
         except _FAULTS as error:
-            raise _failure(error) from error
+            raise _as_libsql_error(error) from error
         changed = self.connection.total_changes - changes_before
         return {
             "cols": _columns(cursor),
             "rows": rows,
             "affected_row_count": changed,
-            # Python sets it for every statement, also to the id of an earlier row.
+            # After other statements, `lastrowid` can be the id of an earlier row.
             "last_insert_rowid": str(cursor.lastrowid) if _INSERT.match(sql) else None,
             "replication_index": None,
-            # SQLite does not count the rows that it reads; these are the returned ones.
+            # SQLite does not count the rows that it reads, so the returned rows are counted.
             "rows_read": len(rows),
             "rows_written": changed,
             "query_duration_ms": round((self._monotonic() - began_at) * 1_000, 3),
         }
 
     def describe(self, sql: str) -> dict[str, Any]:
-        """Return the description of a statement as the protocol sends it; the statement has no effect.
+        """Return the description of a statement as the protocol sends it; the statement does not write.
 
         Raises:
-            SqlError: the statement is not valid.
+            SqlError: SQLite refuses or interrupts the statement.
         """
         query = _QUERY.match(sql)
         is_explain = query is not None and query[1].upper() == "EXPLAIN"
@@ -104,7 +104,7 @@ class SqlSession:
             arguments = self._nulls(compiled)
             columns = None if query is None else self._columns_if_readonly(sql, arguments)
         except _FAULTS as error:
-            raise _failure(error) from error
+            raise _as_libsql_error(error) from error
         return {
             "params": [{"name": None}] * len(arguments),
             "cols": columns or [],
@@ -118,24 +118,24 @@ class SqlSession:
         try:
             return _columns(self.connection.execute(query, arguments))
         except sqlite3.Error as error:
-            if isinstance(_failure(error), ForbiddenError):
+            if isinstance(_as_libsql_error(error), ForbiddenError):
                 return None
             raise
         finally:
             self.connection.execute("PRAGMA query_only=OFF")
 
     def _nulls(self, sql: str) -> _Arguments:
-        """Execute a statement with nulls, and return these: one for each parameter, by its name if they have names."""
+        """Execute a statement with a null for each parameter; return these nulls, by name if all have names."""
         # When Python looks up the name of a parameter, the defaultdict adds it.
         named: defaultdict[str, SqlValue] = defaultdict(lambda: None)
         try:
             self.connection.execute(sql, named)
         except sqlite3.ProgrammingError:  # a parameter has no name, or the statement has a fault
-            return [None] * self._count_unnamed(sql)
+            return [None] * self._count_parameters(sql)
         return named
 
-    def _count_unnamed(self, sql: str) -> int:
-        """Return the number of a statement's unnamed parameters, which Python's error for missing values contains."""
+    def _count_parameters(self, sql: str) -> int:
+        """Execute a statement without values; return the number of parameters, which Python's error contains."""
         try:
             self.connection.execute(sql)
         except sqlite3.ProgrammingError as error:
@@ -162,8 +162,7 @@ def _columns(cursor: sqlite3.Cursor) -> list[dict[str, str | None]]:
     return [{"name": name, "decltype": None} for name, *_ in cursor.description or ()]
 
 
-def _failure(error: Exception) -> SqlError | ForbiddenError:
-    """Return the error that a libSQL server sends for an error of SQLite."""
+def _as_libsql_error(error: Exception) -> SqlError | ForbiddenError:
     name: str = getattr(error, "sqlite_errorname", "SQLITE_ERROR")  # Python's own errors have none
     if name.startswith("SQLITE_READONLY"):
         return ForbiddenError(str(error))

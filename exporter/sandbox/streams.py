@@ -1,4 +1,4 @@
-"""A stream of the database's protocol: executes its requests on one connection to the database."""
+"""Streams of the databases' protocol."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ _PIPELINE_SECONDS: Final = 2.0
 
 
 class Stream:
-    """Executes requests on one connection, on the event loop, and keeps the SQL texts that the client stores."""
+    """Executes requests on one connection to a database, and keeps the SQL texts that the client stores."""
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session
@@ -26,8 +26,9 @@ class Stream:
         """Execute requests and return their results.
 
         Raises:
-            ForbiddenError: a request would write, and the connection is read-only.
+            ForbiddenError: a request would write on a read-only connection.
             ProtocolError: a request violates the protocol; the requests before it were executed.
+            RecursionError: the condition of a step is nested too deeply.
         """
         if not isinstance(requests, list):
             raise ProtocolError("A pipeline must have a list of requests")
@@ -45,7 +46,6 @@ class Stream:
         return results
 
     def _respond(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Execute one request; return the fields of its response."""
         match request:
             case {"type": "execute", "stmt": dict(stmt)}:
                 return {"result": self._execute(stmt)}
@@ -82,7 +82,6 @@ class Stream:
         return self._session.run(self._sql_of(stmt), named or positional)
 
     def _batch(self, steps: list[Any]) -> dict[str, Any]:
-        """Execute the steps whose conditions hold; return the result and the error of each, null if there is none."""
         results: list[dict[str, Any] | None] = []
         errors: list[dict[str, str] | None] = []
         for step in steps:
@@ -100,7 +99,6 @@ class Stream:
         return {"step_results": results, "step_errors": errors}
 
     def _sql_of(self, source: dict[str, Any]) -> str:
-        """Return the SQL of a request or statement: its own text, or a stored one."""
         match source.get("sql"), source.get("sql_id"):
             case str(sql), None:
                 return sql

@@ -1,4 +1,4 @@
-"""Converts times: unix seconds, numbers of days, dates, and the platform's formats."""
+"""Conversions between unix seconds, numbers of days, dates, and the platform's formats."""
 
 import math
 from datetime import UTC, date, datetime

@@ -1,7 +1,4 @@
-"""Operations that real platforms have and the interface document does not: traffic, storage, billing, load balancers.
-
-Configured endpoints of the exporter can poll them. The OpenAPI description does not contain them.
-"""
+"""Operations of real platforms that are not in the interface document, for configured endpoints of the exporter."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +15,7 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, mon
 from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
-# Each number of the noise has one of these as its first part, so that numbers for different uses differ.
+# The first part of each number of the noise, a different one for each use.
 _BANDWIDTH, _REQUESTS, _ERRORS_3XX, _ERRORS_4XX, _ERRORS_5XX, _STORED, _CHARGES, _CPU, _CACHE_HITS = range(9)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
@@ -30,7 +27,7 @@ def _between(world: World, low: float, high: float, *parts: int) -> float:
 
 
 def _chart(world: World, use: int, resource_id: int, most: float) -> dict[str, int]:
-    """Return a chart for a use, such as `_REQUESTS`: days with values up to `most`; today's grows during the day."""
+    """Return a chart with values up to `most`; today's value grows during the day."""
     now = world.clock.now()
     today = day_number(now)
     days = range(today - _WINDOW_DAYS, today + 1)
@@ -46,8 +43,7 @@ def _month_to_date(world: World, noise_part: int, most: float) -> float:
     return round((now - month_start(now)) / (30 * DAY) * after_30_days, 4)
 
 
-def _list(path: str) -> PlatformRoute:
-    """Return the operation that lists the resources at a path."""
+def _list_operation(path: str) -> PlatformRoute:
     first, names = seed("undocumented", "kinds")[path]
     items = [{"Id": first + place, "Name": name} for place, name in enumerate(names)]
 
@@ -59,8 +55,8 @@ def _list(path: str) -> PlatformRoute:
     return answer
 
 
-def _item(path: str, fields: Callable[[World, int, str], dict[str, Any]]) -> PlatformRoute:
-    """Return the operation for one resource of a list; `fields(world, id, name)` returns the rest of its fields."""
+def _item_operation(path: str, fields: Callable[[World, int, str], dict[str, Any]]) -> PlatformRoute:
+    """Return the operation for one resource of a list; `fields` returns the fields besides its id and name."""
     first, names = seed("undocumented", "kinds")[path]
     name_by_id = dict(enumerate(names, start=first))
 
@@ -80,7 +76,7 @@ def _pull_zone(world: World, resource_id: int, _name: str) -> dict[str, Any]:
 
 
 def _storage_zone(world: World, resource_id: int, _name: str) -> dict[str, Any]:
-    stored = sum(_chart(world, _STORED, resource_id, 1e9).values())  # it changes a little every day
+    stored = sum(_chart(world, _STORED, resource_id, 1e9).values())
     return {"StorageUsed": stored, "FilesStored": stored // 100_000, **seed("undocumented", "storage_zone")}
 
 
@@ -140,9 +136,9 @@ async def _dns_zone(world: TheWorld, zone_id: _Id) -> Response:
 
 
 OPERATIONS: Final = (
-    *(_list(path) for path in ("/pullzone", "/storagezone", "/loadbalancer")),
-    _item("/pullzone", _pull_zone),
-    _item("/storagezone", _storage_zone),
-    _item("/loadbalancer", _load_balancer),
+    *(_list_operation(path) for path in ("/pullzone", "/storagezone", "/loadbalancer")),
+    _item_operation("/pullzone", _pull_zone),
+    _item_operation("/storagezone", _storage_zone),
+    _item_operation("/loadbalancer", _load_balancer),
     *(_statistics, _billing, _script_statistics, _dns_zone),
 )

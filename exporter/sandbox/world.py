@@ -1,4 +1,4 @@
-"""The simulated account: its resources, generated from a seed and changing with the world's clock."""
+"""The simulated account."""
 
 from typing import Final
 
@@ -20,15 +20,12 @@ DATABASES: Final = ("orders", "billing")
 
 
 class World:
-    """One account of the platform with its resources.
-
-    Values are computed from the seed, the resource and the clock; only ids, names and changes are stored.
+    """One account of the platform with its resources; their values depend on the seed, the clock and events.
 
     Args:
-        seed: worlds with the same seed have the same values at the same time.
-        clock: the world's clock; None: one that begins now, at normal speed.
-        dns_zones: how many DNS zones there are; `scripts` and `shield_zones` likewise.
-        healthy: whether nothing fails or expires until an event causes it.
+        clock: the world's clock; None means one that begins now, at normal speed.
+        dns_zones: how many DNS zones there are at the beginning; `scripts` and `shield_zones` likewise.
+        healthy: whether to avoid values that make alerts fire, unless an event causes them.
     """
 
     def __init__(
@@ -72,5 +69,4 @@ class World:
 
 
 def _ids_only_in_search() -> dict[str, ResourceIds]:
-    """Return the ids, by kind, of resources that the world has only as results of the global search."""
     return {kind: ResourceIds(first, len(names), names) for kind, first, names in seed("found")}

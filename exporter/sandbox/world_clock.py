@@ -1,4 +1,4 @@
-"""The clock of the simulated account: a test can advance it, and a demo can let it run faster."""
+"""The clock of the simulated account."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ class WorldClock:
     """A clock with a speed of its own, which can be advanced or set back.
 
     Args:
-        start: the first time in unix seconds; None: the machine's time.
+        start: the first time in unix seconds; None means the machine's time.
         speed: seconds of the world for each real second; at 0, only `advance` changes the time.
         monotonic: the machine's monotonic clock, in seconds.
     """
@@ -18,7 +18,7 @@ class WorldClock:
     ) -> None:
         self.monotonic = monotonic
         self._origin = time.time() if start is None else start
-        self._anchor = monotonic()  # the monotonic time at which the world's time was `_origin`
+        self._anchor = monotonic()  # at this monotonic time, the world's time is `_origin`
         self.speed = speed
 
     def now(self) -> float:
