@@ -16,7 +16,7 @@ INTERRUPTED = 130  # as shells report a process that SIGINT ended
 COMMANDS = {
     "run": "Run the daemon.",
     "demo": "Run the exporter with a simulated platform; nothing has to be configured.",
-    "check": "Validate the configuration, then try every credential and target once.",
+    "check": "Validate the configuration, then poll once what the daemon would poll.",
     "config": "Show the settings in force.",
     "explain": "Ask a running exporter why families have no series.",
     "backfill": "Write history from the platform's charts as OpenMetrics with timestamps.",

@@ -1,6 +1,6 @@
 """The health check of the container image, which runs it as `python -m exporter.commands.health_check`.
 
-It runs every few seconds, so it imports neither the settings nor the other commands.
+It runs often, so it imports neither the settings nor the other commands.
 """
 
 import os
@@ -15,7 +15,7 @@ TIMEOUT_SECONDS = 4
 
 def main() -> None:
     """Request the URL in HEALTHCHECK_URL, by default /-/healthy of this container; exit with code 1 if that fails."""
-    # Without a proxy, and without a check of the certificate, because the request does not leave the container.
+    # Without a proxy, and without a check of the certificate, because the request is for the same container.
     context = ssl._create_unverified_context()  # noqa: S323, SLF001
     opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
     try:

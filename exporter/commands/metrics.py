@@ -170,6 +170,6 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
     help="A configuration file, whose endpoints and queries are listed too.",
 )
 def command(form: str, config: Path | None) -> None:
-    """Print the reference of every metric: its type, unit, labels, meaning, and how often it is polled."""
+    """Print the reference of every metric: type, unit, labels and meaning; and how often each collector polls."""
     collectors = CATALOGUE if config is None else collectors_of(load(config, {}, os.environ))
     click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

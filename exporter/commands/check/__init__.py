@@ -1,4 +1,4 @@
-"""`check`: validates the configuration, then tries every credential and target once.
+"""`check`: validates the configuration, then polls once what the daemon would poll.
 
 In: the configuration. Out: a table that says what answers, and exit code 1 if anything is wrong. Targets are polled as
 by a daemon that has just started, but without its state, its log and its web server.
@@ -18,12 +18,12 @@ from exporter.commands.options import SettingsCommand, config_option, form_optio
 @form_option("text", "json")
 @config_option
 def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str, str]) -> None:
-    """Validate the configuration, then try every credential and every target once.
+    """Validate the configuration, then poll once what the daemon would poll.
 
-    It polls as the daemon would, within the budget of each account: ten thousand targets at ten requests a second
-    take a quarter of an hour. It connects to a state database, and changes nothing there. A feature that the plan lacks
-    is not a fault. A budget that is too small for the intervals is not one either: the daemon then polls less often,
-    and a line below the account's table says by how much.
+    The budget of each account is kept: ten thousand calls at ten a second take a quarter of an hour. The command
+    connects to a state database, and changes nothing there. A feature that the plan lacks is not a fault. A budget that
+    is too small for the intervals is not one either: the daemon then polls less often, and a line below the account's
+    table says by how much.
 
     Exit codes: 0 all is well; 1 a target, a credential or the state database fails (see standard output), or the
     configuration is wrong (see standard error); 2 an unknown flag.

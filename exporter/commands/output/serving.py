@@ -24,7 +24,7 @@ def listening(flag: str) -> Iterator[None]:
 
 
 def serve(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run a server until it receives a signal, then end the process; exit with 1 and a message after an error."""
+    """Run a server until a signal, then end the process; exit with 1 and a message after an expected error."""
     raise_file_limit()
     with complaining(ConfigurationError, StateLockedError, ListenError, OSError):
         asyncio.run(coroutine)

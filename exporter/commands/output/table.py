@@ -1,4 +1,4 @@
-"""Formats tables as text: fitted to the width of the terminal, or with one line for each row."""
+"""Formats tables as text, for a terminal, a pipe or a file."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
