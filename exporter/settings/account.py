@@ -56,12 +56,11 @@ class DiscoveredSettings(Section):
     ids: tuple[Identifier, ...] = Field(default=(), description="Ids that are polled even if they are not discovered.")
     include: tuple[PatternField, ...] = Field(
         default=(),
-        description="Patterns: only resources with a name that one of them matches, in any part, are discovered; "
-        "all if empty.",
+        description="Patterns for any part of a name: only resources that match one are discovered; all if empty.",
     )
     exclude: tuple[PatternField, ...] = Field(
         default=(),
-        description="Patterns: resources with a name that one of them matches, in any part, are not discovered.",
+        description="Patterns for any part of a name: resources that match one are not discovered.",
     )
 
 
@@ -82,12 +81,11 @@ class ScriptsSettings(DiscoveredSettings):
 
     read: Literal["get", "update"] = Field(
         default="get",
-        description="How scripts are read: get (a GET), or update (the documented POST, with an empty body).",
+        description="How scripts are read: get (a GET), or update (the documented POST, with no field to change).",
     )
     monthly_budget_dollars: Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]] = Field(
         default_factory=dict,
-        description="The budget of a month, by the name or the id of the script. A name applies to every script that "
-        "has it.",
+        description="Budgets of a month, by the name or id of a script; a name applies to every script that has it.",
     )
 
 

@@ -140,7 +140,7 @@ class StateSettings(Section):
     )
     lease: LeaseLength = Field(
         default=15.0,
-        description="The time after which the database frees the shard of an exporter that does not answer.",
+        description="About how long the database keeps the shard of an exporter that is lost.",
     )
     retention: Retention = Field(
         default=2_592_000.0,

@@ -16,7 +16,7 @@ _OTHER_LABELS = (
 )
 _TAKEN = frozenset(_OTHER_LABELS.split()).union(*(info.labels for info in families()))
 
-# Each shipped alert whose threshold can be set for some targets, and the kind of its targets; empty: all kinds.
+# Shipped alert whose threshold can be set for some targets → the kind of its targets; empty for all kinds.
 ALERTS: Mapping[str, str] = {
     "EdgeDnsQueriesDropped": "dns_zone",
     "EdgeDnsQueriesSurge": "dns_zone",
