@@ -1,4 +1,4 @@
-"""Explains absences: names one cause for every family that a target could have and has no series of.
+"""Explains absences: why a target lacks series of a family that it could have.
 
 In: the settings, the targets, and the statuses of their polls, which are only read. Out: absences. It keeps no state.
 """

@@ -1,4 +1,4 @@
-"""Finds the families that targets have no series of, and the causes, from the settings, targets and statuses."""
+"""Finds the families of which targets lack series, and the causes, from the settings, targets and statuses."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ from exporter.metric import FamilyInfo
 from exporter.settings.model import Settings
 from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.validation.configuration_errors import KeyPath
 
 # The id of the placeholder target that is used when an account has no target of a kind.
@@ -27,7 +27,7 @@ _TARGETS_AT_ONCE = 1000
 
 
 class Cause(StrEnum):
-    """Why a target has no series of a family that it could have; the value is the `cause` label."""
+    """Why a target lacks series of a family that it could have; the value is the `cause` label."""
 
     NOT_ASKED_FOR = "not_asked_for"
     NOT_POLLED_YET = "not_polled_yet"
@@ -44,9 +44,9 @@ class Finding(NamedTuple):
     """Why families are absent.
 
     Attributes:
-        reason: the place in the configuration, the kind of failure, or why the platform has none; may be empty.
-        detail: the message of the target's last poll if it failed, else empty.
-        since: since when polls fail, in unix seconds; 0 if they do not.
+        reason: the place in the configuration, the reason of the failure, or why the platform has none; may be empty.
+        detail: the failure in words; may be empty.
+        since: since when polls fail or are too late, in unix seconds; otherwise 0.
     """
 
     cause: Cause
@@ -56,9 +56,12 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Cause, time, reason and detail, as a sentence without a full stop."""
+        """Cause, time, reason and detail, without those that are empty."""
         head = f"{self.cause.words} since {moment(self.since)}" if self.since else self.cause.words
         return ": ".join(part for part in (head, self.reason, self.detail) if part)
+
+
+_NOT_LISTED = Finding(Cause.PLATFORM_HAS_NONE, "the list contains no such target for this exporter")
 
 
 def moment(seconds: float) -> str:
@@ -68,7 +71,7 @@ def moment(seconds: float) -> str:
 
 @dataclass(slots=True)
 class Absence:
-    """Families that some targets of an account lack for the same reason, and the finding that began first."""
+    """Families that targets of an account or a database lack for one reason, and the finding that began first."""
 
     account: str
     collector: str
@@ -81,8 +84,7 @@ class Absence:
 class Explainer:
     """Explains absences, as they are when it is asked.
 
-    `collectors` returns all collectors, enabled or not. `ledger_fault` returns why the last commit of the counters
-    failed, or an empty text.
+    `collectors` returns all collectors, enabled or not. `ledger_fault` returns `Ledger.fault`.
     """
 
     settings: Callable[[], Settings]
@@ -92,7 +94,7 @@ class Explainer:
     ledger_fault: Callable[[], str]
 
     async def absences(self, families: Collection[str] = (), targets: Collection[str] = ()) -> list[Absence]:
-        """Return the absences of these families in these targets (labels or names); if none are given, of all."""
+        """Return the absences of families in targets, given by label or name; an empty collection stands for all."""
         groups: dict[tuple[object, ...], Absence] = {}
         rows = self._findings(frozenset(families), frozenset(targets))
         for number, (collector, target, findings) in enumerate(rows, start=1):
@@ -120,7 +122,7 @@ class Explainer:
     def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
         """Return label or name, as given → why `absences` has nothing for it, in words.
 
-        That the targets have no absences is not checked. If several have a name, one that this process polls decides.
+        The targets must have no absences. If several have a name, one that belongs to this process's shard decides.
         """
         answers = dict.fromkeys(targets, _UNKNOWN)
         shard = self.registry.shard
@@ -139,7 +141,7 @@ class Explainer:
     def _findings(
         self, families: frozenset[str], targets: frozenset[str]
     ) -> Iterator[tuple[Collector, Target, Mapping[Finding, list[str]]]]:
-        """Yield each target of each collector, with finding → the names of the families that are absent for it."""
+        """Yield these targets of each collector, with finding → the names of these families that are absent for it."""
         for collector in self.collectors():
             not_served = self._not_served(collector)
             for target, excluded in self._candidates(collector):
@@ -155,11 +157,10 @@ class Explainer:
                 yield collector, target, found
 
     def _not_asked_for(self, path: KeyPath, effect: str) -> Finding:
-        """Return the finding that a setting leaves something out: its file, line and path, and its effect in words."""
+        """Return the finding that the setting at a path leaves something out."""
         return Finding(Cause.NOT_ASKED_FOR, str(self.settings().fault(path, effect)))
 
     def _disabled(self, collector: Collector) -> Finding | None:
-        """Return the finding that the configuration disables a collector; None if it is enabled."""
         if self.settings().collector_settings()[collector.section].enabled:
             return None
         return self._not_asked_for(("collectors", collector.section, "enabled"), "is false")
@@ -173,7 +174,10 @@ class Explainer:
         return {name: self._not_asked_for(("series", *path), "leaves the family out") for name, path in paths.items()}
 
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
-        """Yield the targets that may have families of a collector, each with what leaves it out, if anything does."""
+        """Yield the targets that may have families of a collector, each with what leaves it out, if anything does.
+
+        The placeholder `ANY` stands for the targets of an account that has none.
+        """
         for selection in self.registry.selections(*collector.kinds):
             account, kind = selection.account, selection.kind
             polled = self.registry.polled(account, kind)
@@ -190,22 +194,28 @@ class Explainer:
                 yield Target(account, kind, ANY), self._of_no_target(selection)
 
     def _of_no_target(self, selection: Selection) -> Finding:
-        """Return why an account has no target of a selection's kind."""
         if not selection.discover:
             return self._not_asked_for(selection.setting, "names no target of the kind, and none is discovered")
         lists = (one for one in self.collectors() if isinstance(one, EndpointListCollector))
         lister = next((one for one in lists if one.kind == selection.kind), discovery.COLLECTOR)
-        return self._disabled(lister) or self._of_list(lister, selection.account)
+        if disabled := self._disabled(lister):
+            return disabled
+        account, kind = selection.account, selection.kind
+        is_of_other_shard = not self.registry.owns(TargetKey.of(account, lister.polls, account))
+        if is_of_other_shard and self.registry.is_known_whole(account, kind):
+            # The other shard has the status of the list, but this one has read it, too.
+            return _NOT_LISTED
+        return self._of_list(lister, account)
 
     def _of_list(self, lister: Collector, account: str) -> Finding:
-        """Return why a target is not in the list of an account: the list fails, was not polled yet, or lacks it."""
+        """Return why a list of an account yields no series: it fails, was not polled yet, or contains no target."""
         status = self.store.statuses.get(PollKey.of(lister.name, account, lister.polls, account))
         if status is None or status.since:
             return _of_unanswered(status)
-        return Finding(Cause.PLATFORM_HAS_NONE, "the list contains no such target for this exporter")
+        return _NOT_LISTED
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
-        """Return why a polled target lacks a family, or label values of it; None if it lacks nothing."""
+        """Return why a polled target lacks series of a family; None if it lacks none."""
         # The series of such a target come with a list of its account, which has the status.
         if status is None and target.kind != collector.polls:
             return self._of_list(collector, target.account)
@@ -233,7 +243,7 @@ def _has_families(collector: Collector, target: Target) -> bool:
 
 
 def _of_unanswered(status: Status | None) -> Finding:
-    """Return why a target has no valid answer: its polls fail, or none has ended yet."""
+    """Return why a target has no valid answer: its polls fail or are too late, or none has ended yet."""
     if status is None or not status.since:
         return Finding(Cause.NOT_POLLED_YET)
     return Finding(Cause.FAILING, status.reason, status.message, status.since)

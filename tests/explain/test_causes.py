@@ -239,3 +239,9 @@ async def test_a_target_that_is_not_polled_here_is_said_to_be_another_shard_s_or
         named = {target.key.label for one in await explainer.absences() for target in one.targets}
         assert named & set(ZONES) <= {zone for zone in ZONES if owner(f"main/{zone}", 3) == 0}
         assert "waf_custom_rule/*" not in named, "the configuration names one"
+
+
+async def test_a_shard_reports_what_a_list_lacks_although_another_shard_has_the_status_of_the_list() -> None:
+    async with exporter_parts(more={"shard": {"index": 1, "total": 3}}) as parts:
+        found = await parts.work.parts.explainer.absences(targets=["shield_zone/*", "rate_limit/*"])
+        assert {absence.finding.cause for absence in found} == {NONE}
