@@ -1,4 +1,4 @@
-"""Lets `python -m exporter` run the commands."""
+"""The entry point of `edge-exporter` and of `python -m exporter`."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ _IGNORED = re.compile(
     "prometheus_multiproc_dir|PROMETHEUS_(MULTIPROC_DIR|DISABLE_CREATED_SERIES|LEGACY_NAME_VALIDATION)|PSYCOPG_.*"
     "|(OTEL|FASTAPI|UVICORN|STARLETTE|PYDANTIC)_.*|WEB_CONCURRENCY|FORWARDED_ALLOW_IPS|UNICODE_VERSION|SSLKEYLOGFILE"
 )
-# Errors of a write to standard output that are no fault of the program: the disk is full, or it fails.
+# Errors of a write to standard output that are no fault of the program: a full disk, one that fails, or a limit.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 

@@ -30,9 +30,9 @@ COMMANDS = {
 def load_command(name: str) -> click.Command:
     """Import the module of a command, and return the command.
 
-    Garbage collection is off meanwhile: imported objects are never garbage, and searching them would take a fifth of
-    the time to start. Ctrl-C ends the process by the default action of the operating system, because Python's own
-    handling of Ctrl-C can be lost during an import.
+    Garbage collection is off meanwhile: imported objects are never garbage, and searching them would delay the start.
+    Ctrl-C ends the process by the default action of the operating system, because Python's own handling of Ctrl-C can
+    be lost during an import.
     """
     former = signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()
@@ -45,16 +45,16 @@ def load_command(name: str) -> click.Command:
 
 
 class LazyGroup(click.Group):
-    """Loads a command only when it is called; until then, it is a placeholder with its name and help sentence."""
+    """Loads a command only when it is called; until then, a placeholder has the command's name and help sentence."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """Return the names in the order of the help text."""
+        """Return the names of the commands, in the order of the help text."""
         return list(COMMANDS)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find and load the called command, or report an error that names the nearest one; completion gets None."""
+        """Find and load the called command, or report that there is none; completion gets None then."""
         name, _placeholder, rest = super().resolve_command(ctx, args)
         return name, None if name is None else load_command(name), rest
 

@@ -1,4 +1,4 @@
-"""Structured logs: for people on a terminal, JSON elsewhere."""
+"""Structured logs, in a form for people or as JSON."""
 
 import contextlib
 import io
@@ -32,7 +32,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     Args:
         level: the lowest level that is written.
         form: `auto` is console on a terminal and JSON elsewhere.
-        stream: standard error by default, so that standard output stays for what a command prints.
+        stream: where the logs go; standard error by default.
     """
     out = sys.stderr if stream is None else stream
     lowest = logging.getLevelNamesMapping()[level.upper()]
@@ -49,7 +49,6 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
 
 
 def _configure_libraries(target: TextIO, lowest: int, last_steps: Processors) -> None:
-    """Write the warnings of libraries to the same stream in the same form."""
     handler = logging.StreamHandler(target)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -63,12 +62,12 @@ def _configure_libraries(target: TextIO, lowest: int, last_steps: Processors) ->
     root.setLevel(max(lowest, logging.WARNING))
     # psycopg warns of each lost connection; the exporter itself logs that the state is not saved.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
-    # APScheduler warns of each skipped or late run; `edge_exporter_collector_missed_runs_total` counts these.
+    # APScheduler warns of skipped and late runs; `edge_exporter_collector_missed_runs_total` counts missed polls.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 
 def _report_of_lost(lines: int, steps: Processors) -> str:
-    """Return the log line that reports how many lines were lost; `steps` turn its facts into text."""
+    """Return the log line that reports lost lines; `steps` convert it to text."""
     line: structlog.typing.ProcessorReturnValue = {
         "event": "log lines were lost: the reader was too slow",
         "lines": lines,
@@ -88,9 +87,9 @@ def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
 
 
 class _NonBlockingWriter(io.TextIOBase):
-    """Writes log lines to a descriptor; a full pipe or a stopped terminal blocks the caller for 0.1 s at most.
+    """Writes log lines to a descriptor. If it accepts nothing for 0.1 s, such as a full pipe, lines are lost.
 
-    Lines are lost then. `report(n)` returns the line that says how many; it is written before the next one.
+    `report(n)` returns a line that says how many, which is written before the next line.
     """
 
     def __init__(self, fd: int, encoding: str, report: Callable[[int], str]) -> None:
@@ -148,7 +147,6 @@ def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) ->
 
 
 def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:
-    """Write a traceback, with its control characters escaped."""
     trace = io.StringIO()
     structlog.dev.plain_traceback(trace, exc_info)
     out.write(escape(trace.getvalue(), keep="\n"))
@@ -169,7 +167,6 @@ _FOR_PROGRAMS: Processors = (
 
 
 def _for_people(*, colours: bool) -> Processors:
-    """Return the last steps of a log line on a terminal."""
     return _escaped, structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=_write_exception)
 
 

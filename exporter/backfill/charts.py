@@ -1,7 +1,7 @@
 """Reads from the platform's charts the days that the daemon's counters do not contain.
 
 A counter of the daemon, called the live counter here, counts from the UTC day of its first poll on. The charts also
-show the days before; a day that has ended is a closed day.
+show the days before.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from exporter.targets.target import Inventory, PollKey, Target
 
 # The collectors with charts of days, except those of configured endpoints.
 BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
-# Charts of statistics show this many closed days by default. It is unknown whether they can show more.
+# The charts of DNS statistics show this many ended days by default. It is unknown whether they can show more.
 WINDOW_DAYS = 30
 # The chart of breaches covers this many days, including today; it omits days without a breach.
 BREACH_DAYS = 28
@@ -40,19 +40,19 @@ Shown = dict[tuple[FamilyInfo, LabelValues], dict[int, float]]
 
 
 def counters_of(collector: TargetCollector[Any]) -> tuple[FamilyInfo, ...]:
-    """Return the counters of a collector."""
+    """Return the families of a collector that are counters."""
     return tuple(info for info in collector.families if info.kind is Kind.COUNTER)
 
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """A caller that requests DNS statistics of certain days (ordinals), not of the last 30. Other requests are kept."""
+    """A caller that requests DNS statistics of certain days (ordinals); other requests are not changed."""
 
     caller: Caller
     days: range
 
     async def call(self, request: Request[Any]) -> Answer[Any]:
-        """Send a request."""
+        """Send a request, and return the answer; raises PlatformError."""
         if request.operation is dns.STATISTICS:
             # The window ends at the midnight after the last day. So the day is included even if the platform ignores
             # the time of day.
@@ -67,10 +67,9 @@ class AccountCharts:
     """Reads the charts of one account's targets.
 
     Attributes:
-        client: makes the calls.
         registry: the targets; `discover` adds those that are found.
-        rows: the stored state of the live counters; it says from which day on each one counts.
-        failures: receives a message for everything that could not be read.
+        rows: the stored state of the live counters.
+        failures: the messages about lists and targets that could not be read.
     """
 
     account: str
@@ -81,11 +80,11 @@ class AccountCharts:
 
     @property
     def today(self) -> int:
-        """The ordinal of the platform's UTC day."""
+        """The ordinal of the UTC day, by the platform's clock if its time is known."""
         return self.client.utc_now().toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
-        """Poll the collectors that discover targets, which fills the registry; errors are added to the failures."""
+        """Poll those of the collectors that discover targets, which fills the registry; errors become `failures`."""
         accounts = self.registry.targets("account", every_shard=True)  # another shard may poll the account
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
@@ -95,7 +94,10 @@ class AccountCharts:
                     self.failures.append(f"{self.account}: the list of resources is incomplete: {polled.error}")
 
     async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[PastSeries]:
-        """Return the counts that the platform shows of these days (ordinals) and the live counters do not contain."""
+        """Return the counts that the charts show of these days (ordinals) and the live counters do not contain.
+
+        The targets are those of the registry. An error of a target is added to `failures`.
+        """
         # Not all targets at once, because the time limit of a call includes its wait for the budget.
         in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
         reading = [
@@ -108,7 +110,6 @@ class AccountCharts:
     async def _try_read(
         self, in_flight: asyncio.Semaphore, collector: TargetCollector[Any], target: Target, days: range
     ) -> list[PastSeries]:
-        """Return the series of one target; none after an error, which is added to the failures."""
         async with in_flight:
             try:
                 return await self._past_series(collector, target, days)
@@ -117,7 +118,6 @@ class AccountCharts:
                 return []
 
     async def _past_series(self, collector: TargetCollector[Any], target: Target, days: range) -> list[PastSeries]:
-        """Return the series of one target with the counts that its live counters do not contain."""
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
         first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
@@ -145,9 +145,9 @@ class AccountCharts:
         return min([live.full_from, *first_days])
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
-        """Return the counts that the platform shows of these days, if they are closed; raises PlatformError."""
+        """Return the counts that the charts show of these days, if they have ended; raises PlatformError."""
         # Only DNS statistics can be requested for certain days; the days of another chart are read with one poll.
-        size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))  # a step must not be 0
+        size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))  # `range` refuses the step 0
         shown: Shown = {}
         for begin in range(0, len(days), size):
             window = days[begin : begin + size]
@@ -157,12 +157,12 @@ class AccountCharts:
             outcome_of_target, *_ = polled.outcomes
             for counter in outcome_of_target.counts:
                 for own_labels, source in counter.sources:
-                    closed = self._closed_days(collector, source, window)
-                    shown.setdefault((counter.info, own_labels), {}).update(closed)
+                    ended = self._ended_days(collector, source, window)
+                    shown.setdefault((counter.info, own_labels), {}).update(ended)
         return shown
 
-    def _closed_days(self, collector: TargetCollector[Any], source: Source, window: range) -> dict[int, float]:
-        """Return ordinal → count of the closed days in a window; empty if the source is not a chart of days."""
+    def _ended_days(self, collector: TargetCollector[Any], source: Source, window: range) -> dict[int, float]:
+        """Return ordinal → count of the ended days in a window; empty if the source is not a chart of days."""
         if not isinstance(source, DayBuckets):
             return {}
         whole = self._whole_days(collector, source)
@@ -174,14 +174,14 @@ class AccountCharts:
             # The requested window begins at midnight (`Windowed`).
             return source.days
         if collector is shield_rate_limits.COLLECTOR:
-            closed = range(self.today - BREACH_DAYS + 1, self.today) if source.has_chart else ()
+            covered = range(self.today - BREACH_DAYS + 1, self.today) if source.has_chart else ()
             # A day that the chart omits has no breaches.
-            return {**dict.fromkeys(closed, 0.0), **source.days}
+            return {**dict.fromkeys(covered, 0.0), **source.days}
         # The window of a configured endpoint may begin in the middle of its oldest day.
         return {day: source.days[day] for day in sorted(source.days)[1:]}
 
     async def _poll(self, collector: Collector, target: Target, days: range | None = None) -> PollResult:
-        """Poll a target once; `days` are those for which DNS statistics are requested, None for the default window."""
+        # DNS statistics are requested for these days, or else for the default window.
         calls = self.client.calls_until(self.client.clocks.monotonic() + CALL_SECONDS)
         caller = calls if days is None else Windowed(calls, days)
         context = Context(caller, self.registry, self.client.utc_now(), self._found)

@@ -20,7 +20,6 @@ class PastSeries(NamedTuple):
     """A series of a counter with its history.
 
     Attributes:
-        info: the family.
         values: the label values, in the order of the family's label names.
         days: the ordinal of a UTC day (`date.toordinal`) → the count of that day.
     """
@@ -55,7 +54,7 @@ def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]
 
 
 def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: int) -> int:
-    """Write series to a new file, which gets its name when it is complete; return the number of samples.
+    """Write series to a file, which gets its name when it is complete; return the number of samples.
 
     The labels are added to those of every series; `step` is the number of milliseconds between two samples.
 
@@ -81,7 +80,7 @@ def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], s
 def _write_family(
     file: TextIO, info: FamilyInfo, several: Iterable[PastSeries], labels: Mapping[str, str], step: int
 ) -> int:
-    """Write the series of a family below its header, and return the number of samples."""
+    """Write a family, and return the number of samples."""
     sample_count = 0
     # OpenMetrics requires that a counter's family is named without the suffix of its samples.
     name = info.name.removesuffix("_total")
@@ -94,7 +93,6 @@ def _write_family(
 
 
 def _lines(series: PastSeries, labels: Mapping[str, str], step: int) -> Iterator[str]:
-    """Yield the samples of a series as lines of OpenMetrics."""
     named = _named(series, labels)
     # 17 digits distinguish all floats.
     for at, value in samples(series.days, step):
@@ -102,7 +100,6 @@ def _lines(series: PastSeries, labels: Mapping[str, str], step: int) -> Iterator
 
 
 def _named(series: PastSeries, labels: Mapping[str, str]) -> str:
-    """Return the name of a series with its labels, the additional ones first."""
     pairs = (*labels.items(), *zip(series.info.labels, series.values, strict=True))
     label_pairs = ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs)
     return f"{series.info.name}{{{label_pairs}}}"
