@@ -11,6 +11,12 @@ from tests.counters.sandboxed_daemons import SandboxedDaemons, sandboxed_daemons
 
 
 @pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the path of a state file that does not exist yet."""
+    return tmp_path / "state.db"
+
+
+@pytest.fixture
 async def sandboxed(tmp_path: Path) -> AsyncIterator[SandboxedDaemons]:
     """Run a sandbox for daemons that keep their state in the test's folder."""
     async with sandboxed_daemons(tmp_path) as made:

@@ -18,11 +18,6 @@ from tests.counters.ledger_driver import LedgerDriver, file_storage
 ASIDE = "state.db.corrupt-20260206T120000Z"
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state.db"
-
-
 def asides(path: Path) -> list[str]:
     """Return the files that were set aside."""
     return sorted(piece.name for piece in path.parent.glob("*.corrupt-*"))

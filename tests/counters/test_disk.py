@@ -19,11 +19,6 @@ from tests.waiting import wait_until
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state.db"
-
-
-@pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Mount a disk of 256 KiB."""
     disk = tmp_path / "disk"

@@ -29,11 +29,6 @@ from tests.waiting import PATIENCE
 ROUTED = FamilyInfo("edge_dns_routed_queries_total", "Queries.", Kind.COUNTER, "", ("account", "zone_id", "routing"))
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state.db"
-
-
 def test_a_renamed_target_goes_on_under_its_new_name_after_a_restart(path: Path) -> None:
     with LedgerDriver(path) as driver:
         (families,) = driver.record(poll_of("102", today(40)))

@@ -24,11 +24,6 @@ ROWS = {
 }
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "state.db"
-
-
 @asynccontextmanager
 async def opened(
     path: Path, set_aside: Callable[[float], None] | None = None
@@ -74,13 +69,8 @@ async def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: P
 
 
 def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
-    write(
-        path,
-        {
-            PollKey.of("scripts", "m\udc00", "script", "7"): StateRow("n\ud800\0", NOW, b"a"),
-            PollKey.of("scripts", "\udc00", "s", ""): None,
-        },
-    )
+    written, deleted = PollKey.of("scripts", "m\udc00", "script", "7"), PollKey.of("scripts", "\udc00", "s", "")
+    write(path, {written: StateRow("n\ud800\0", NOW, b"a"), deleted: None})
     assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): StateRow("n??", NOW, b"a")}
 
 
