@@ -6,10 +6,12 @@ from dataclasses import replace
 from dashboards.generator.page import Column, Panel, Query, Row, Table, Tile, View
 from dashboards.generator.queries import figures
 
-_UNKNOWN = (
-    " If the figure is unknown, the tile says why: SILENT if an exporter does not answer, OLD DATA if an account has"
-    " had no good poll for two intervals."
-)
+# The word in place of a figure → when a tile shows it.
+_MEANINGS = {
+    "SILENT": "SILENT if no exporter answers or a shard is missing",
+    "OLD DATA": "OLD DATA if an account has had no good poll for two intervals",
+    "NO RULES": "NO RULES if Prometheus does not evaluate the shipped rules",
+}
 
 
 def panel(title: str, shows: str, act: str, view: View, *content: str | Query | Column) -> Panel:
@@ -39,7 +41,9 @@ def _tile(plain: Panel, view: Tile) -> Panel:
     """Make a tile of a panel: it shows why its figure is unknown."""
     (query,) = plain.queries
     query = replace(query, expr=figures.count_or_reason(query.expr, *view.unknown))
-    return replace(plain, act=plain.act + _UNKNOWN, view=replace(view, words=figures.WORDS), queries=(query,))
+    meanings = ", ".join(_MEANINGS[reason.word.text] for reason in view.unknown)
+    act = f"{plain.act} If the figure is unknown, the tile says why: {meanings}."
+    return replace(plain, act=act, view=replace(view, words=figures.WORDS), queries=(query,))
 
 
 def row(title: str, widths: tuple[int, ...], *panels: Panel, folded: bool = False) -> Row:

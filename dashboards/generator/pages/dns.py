@@ -97,7 +97,7 @@ _QUERIES = row(
         "Queries a day",
         "The total of each of the last 30 closed UTC days, for any time range; each bar is at the day's end.",
         "`edge-exporter backfill` can load the days before the exporter's first. On a day that is missing later,"
-        " Prometheus did not run.",
+        " nothing was scraped.",
         TimeSeries(since="30d", bars=True),
         Query(_CLOSED_DAY, "queries", step=DAY),
     ),
@@ -118,7 +118,7 @@ _QUERIES = row(
     panel(
         "Routing",
         "Queries by routing: a second, in the UTC day so far, and in the platform's window of 30 days.",
-        "Smart routing costs money: compare its share of today with that of the 30 days.",
+        "Compare the share of smart routing today with that of the 30 days.",
         Table(sort="30 days"),
         Column("Routing", label="routing"),
         Column("Now", total(_ROUTED, "routing"), unit=QUERIES, width=130),
@@ -174,8 +174,8 @@ _SCANS = row(
     panel(
         "Scans that need a look",
         "Scans that failed or have been open for over an hour, and zones that were never scanned; at most 100 of each.",
-        "Start a failed scan again on the platform. If it fails again, look at the zone's name servers, which a scan"
-        " asks. Report a scan that does not end to the platform, with the job id from the table below.",
+        "Start a failed scan again on the platform. If it fails again, look at the zone's name servers."
+        " Report a scan that does not end to the platform, with the job id from the table below.",
         Table(sort="Age", height=6, none="No scan failed or is open for long, and every zone was scanned."),
         *columns.OF_ZONE,
         _STATE,
@@ -186,7 +186,7 @@ _SCANS = row(
     panel(
         "Latest scans",
         "The scans that were created last; at most 100.",
-        "A scan that is pending or in progress for over an hour does not end: see the table above.",
+        "Report a scan that is pending or in progress for over an hour to the platform, with its job id.",
         Table(sort="Created", none="No zone was scanned."),
         *columns.OF_ZONE,
         _STATE,

@@ -43,9 +43,8 @@ _INSTANCES = row(
         "Instances",
         "Every exporter that Prometheus scraped within the day: its shard, whether its newest configuration is in"
         " force, whether its counters can be saved, and when its state was damaged.",
-        "DOWN: read the last lines of its log. REFUSED: `edge-exporter check --config FILE` names each fault. Counters"
-        " DOWN: the disk is full or read-only. Damaged: counters started at 0; keep the renamed file, and check the"
-        " disk.",
+        "DOWN: read the last lines of its log. REFUSED: `edge-exporter check --config FILE` names the faults. Counters"
+        " DOWN: the log says why. Damaged: keep the renamed file, and check the disk.",
         Table(sort="Shard", ascending=True, none="No exporter was scraped within the day."),
         Column("Instance", label="instance", width=150),
         # An exporter that is down has no build information now, but it had within the day.
@@ -119,8 +118,8 @@ _CALLS = row(
     panel(
         "Failures now",
         "Failed calls a second by account, operation and reason; at most 100.",
-        "If one operation is `forbidden`, the key lacks a permission. If all operations of an account fail, its key is"
-        " wrong.",
+        "If one operation is `forbidden`, the key lacks a permission. If all operations of an account fail, look at its"
+        " key and at the network.",
         Table(sort="Failures", none="No call failed."),
         Column("Account", label="account", width=90),
         Column("Operation", label="operation"),
@@ -137,7 +136,7 @@ _CALLS = row(
         "Operations",
         "Calls a second, their mean duration, and retries a second; the 20 operations with the most calls.",
         "To save calls, lengthen the interval of the collector with the most. If calls are slow, max_in_flight must be"
-        " at least calls a second times duration. Retries without failures succeeded.",
+        " at least calls a second times duration.",
         Table(sort="Calls"),
         Column("Operation", label="operation"),
         Column("Calls", top(_rate("edge_api_requests_total", "operation"), 20), unit="reqps", width=115),
@@ -212,7 +211,7 @@ _SCHEDULE = row(
         "Staleness by collector",
         "The age of the oldest values of each collector, in intervals of the collector.",
         "At 3 the target's series end. If one collector rises, a target fails, which the Overview page names. If all"
-        " rise, the budget is too small, or the account does not answer.",
+        " rise, the account does not answer, or polls come late.",
         TimeSeries(unit="none", decimals=1, steps=warn_then_red(2, 3)),
         Query(
             f"{highest(age('edge_target_last_success_timestamp_seconds', ACCOUNT), 'collector')}"

@@ -58,15 +58,14 @@ _NOW = row(
     ),
     panel(
         "Targets failing",
-        "Targets whose last poll failed. Each keeps its last values for three intervals; then its series end.",
+        "Targets whose last poll failed, or whose values are too old (edge_target_up is 0), once for each collector.",
         "Read the table of failing targets: if many are of one account or collector, they most often have one cause.",
         Tile(unknown=(SILENT,)),
         total(f"{_TARGET_UP} == bool 0"),
     ),
     panel(
         "Alerts firing",
-        "Firing alerts of the shipped rules, without inhibited ones. NO RULES: Prometheus does not evaluate these"
-        " rules.",
+        "Firing alerts of the shipped rules, without inhibited ones.",
         "Read the table of alerts; each links to its runbook, which says how to confirm it and what to do.",
         Tile(unknown=(NO_RULES, SILENT)),
         alerts.FIRING,
@@ -138,7 +137,7 @@ _FAILURES = row(
     (12, 12),
     panel(
         "Failing targets",
-        "Targets whose last poll failed, the longest without success first; at most 100.",
+        "Targets whose last poll failed, or whose values are too old, the longest without success first; at most 100.",
         "Follow the account to its failures by reason. If a target never succeeded, usually its id is wrong, or the key"
         " may not read it: `edge-exporter check` polls every target at once.",
         Table(sort="Without success", none="Nothing fails."),
@@ -179,8 +178,8 @@ _ACCOUNTS = row(
         "Accounts",
         "Every account: whether it answers, its targets and its calls; at most 50. Waiting: how many calls wait for the"
         " budget on average. Clock: the platform's time minus that of the machine.",
-        "Waiting above 1: the budget is too small. Clock beyond a minute: synchronise the machine's clock. Otherwise"
-        " follow the account's name.",
+        "Waiting above 1 for long: the budget is too small. Clock beyond a minute: synchronise the machine's clock."
+        " Otherwise follow the account's name.",
         Table(sort="Failing"),
         columns.ACCOUNT,
         Column("State", _accounts(_UP), words=UP_OR_DOWN, width=80),

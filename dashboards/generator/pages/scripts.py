@@ -88,7 +88,7 @@ _WORK = row(
     panel(
         "Spending by script",
         "Dollars per hour of the most expensive scripts of this month.",
-        "Compare with requests and CPU below: if the cost rises without requests, the cause is CPU time.",
+        "Compare with requests and CPU below: if the cost rises without requests, look at the CPU time.",
         TimeSeries(unit="currencyUSD", stack=True, axis="per hour"),
         Query(_SCRIPTS.among(f"3600 * {_SCRIPTS.total(_COST_RATE)}", _DEAREST), _LEGEND),
     ),

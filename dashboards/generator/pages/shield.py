@@ -147,7 +147,7 @@ _ZONES = row(
     panel(
         "Settings of zones",
         "How many shield zones have each setting: modes of engines, sensitivities, and features that are on.",
-        "A zone whose engine is in log mode is not protected. With DDoS sensitivity off, floods are not stopped. With a"
+        "An engine in log mode does not protect the zone. With DDoS sensitivity off, floods are not stopped. With a"
         " bot signal off, that kind of bot passes. Logged request bodies may contain personal data.",
         Table(sort="Setting", ascending=True),
         Column("Setting", label="setting"),
@@ -167,7 +167,7 @@ _ZONES = row(
     panel(
         "Zones",
         "Shield zones and how they are protected; at most 100.",
-        "A zone with its WAF off is not protected. Many disabled or log-only rules weaken the WAF.",
+        "With its WAF off, a zone is not protected by it. Many disabled or log-only rules weaken the WAF.",
         Table(sort="Zone", ascending=True, height=9),
         *columns.OF_SHIELD_ZONE,
         Column("Plan", label="plan"),
