@@ -1,11 +1,11 @@
-"""Limits the number of open connections: the oldest that waits for its client is closed for a new one."""
+"""Counts the open connections, and closes the oldest ones that wait for their clients."""
 
 import resource
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 
-# The bounds of how many connections may be open, however many files the process may have.
+# The bounds of the limit of connections, however many files the process may have.
 LEAST_CONNECTIONS, MOST_CONNECTIONS = 16, 512
 
 
@@ -23,7 +23,7 @@ def file_limit() -> int:
 
 
 class Connections:
-    """The open connections, oldest first; at most `limit` may be open."""
+    """The open connections, oldest first; `limit` is how many may be open."""
 
     def __init__(self, limit: int = LEAST_CONNECTIONS) -> None:
         self.limit = limit
@@ -31,15 +31,15 @@ class Connections:
         self._open: dict[object, tuple[Callable[[], bool], Callable[[], object]]] = {}
 
     def set_limit(self, files: int) -> None:
-        """Allow so many files for connections, but at least LEAST_CONNECTIONS and at most MOST_CONNECTIONS."""
+        """Allow one connection a file, but at least `LEAST_CONNECTIONS` and at most `MOST_CONNECTIONS`."""
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:
-        """Add a connection or replace its functions: `waits` returns whether its client has to act, `abort` ends it."""
+        """Add a connection or its new functions: `waits` returns whether its client has to act; `abort` closes it."""
         self._open[connection] = waits, abort
 
     def closed(self, connection: object) -> None:
-        """Forget a connection that has ended."""
+        """Remove a connection that has ended, if it is known."""
         self._open.pop(connection, None)
 
     @property
@@ -48,7 +48,7 @@ class Connections:
         return len(self._open) + 1 - self.limit
 
     def close_waiting(self, most: int) -> None:
-        """Close the oldest connections that wait for their clients, and no more than `most`."""
+        """Close at most this many of the connections that wait for their clients, the oldest ones."""
         waiting = (connection for connection, (waits, _) in self._open.items() if waits())
         for connection in list(islice(waiting, most)):
             _, abort = self._open.pop(connection)

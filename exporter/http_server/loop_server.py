@@ -19,28 +19,28 @@ BACKLOG = 1024
 KEEPALIVE_SECONDS = 75  # longer than the usual scrape interval, one minute
 HANDSHAKE_SECONDS = 10.0
 TLS_CLOSING_SECONDS = 2.0
-# After this time the system disconnects a client that does not read its answer.
+# After this time, the system disconnects a client that does not read its answer, where it has such a limit.
 UNTAKEN_SECONDS = 30.0
-# How many connections are closed when the system has no file descriptor left.
+# The most connections that are closed when none can be accepted, for example for lack of a file descriptor.
 CLOSED_AT_ONCE = 32
 RETRY_ACCEPT_SECONDS = 0.5
 RETRY_MAKING_ROOM_SECONDS = 0.02
-# A fault is logged again when it has not occurred for this time.
+# A fault is logged again only if it has not occurred for this time.
 QUIET_SECONDS = 10.0
-# How long `stop` waits for running answers, and how often it looks whether they have ended.
+# How long `stop` waits for answers under way by default, and how often it looks whether they have ended.
 ANSWER_SECONDS = 1.0
 LOOKS_EVERY_SECONDS = 0.005
 
 
 class ListenError(Exception):
-    """An address cannot be used to listen on; the message names it."""
+    """The server cannot listen on an address; the message names the address."""
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening TCP socket; the system queues connections until a server accepts them.
+    """Return a listening TCP socket. An empty host means every address of the machine; the port 0 means a free port.
 
-    An empty host means every address of the machine, and the port 0 a free one. Raises ListenError if the address
-    cannot be used.
+    Raises:
+        ListenError: the address cannot be used.
     """
     is_dual = not host and socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if is_dual else socket.AF_INET
@@ -50,32 +50,32 @@ def bind(host: str, port: int) -> socket.socket:
             # Also converts the zone of an IPv6 address to a number, which the socket needs.
             family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]  # type: ignore[assignment]
         bound = socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
+    except UnicodeError as error:
+        raise ListenError(f"cannot listen on {host}:{port}: the host name cannot be encoded") from error
     except OSError as error:
         shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         # `socket.create_server` repeats the address.
         problem = (error.strerror or str(error)).partition(" (while ")[0]
         raise ListenError(f"cannot listen on {shown}: {problem}") from error
     bound.settimeout(0)  # asyncio requires it
-    # Accepted sockets inherit these options. With Nagle's algorithm, the body would wait 40 ms until the client has
+    # Accepted sockets inherit these options. With Nagle's algorithm, the body could wait until the client has
     # acknowledged the head.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # Not every system has this limit; without it the server works as well.
+    # Some systems lack this option; the server works without it.
     with suppress(OSError):
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
     return bound
 
 
 class LoopServer(uvicorn.Server):
-    """A uvicorn server that accepts connections within a limit and does not handle the process's signals.
+    """A uvicorn server that accepts connections within a limit, and does not handle the process's signals.
 
     asyncio's own server accepts without a limit. When no file descriptor is left, it logs a traceback for each attempt.
 
     Args:
         bound: the socket of `bind`, which `stop` closes.
-        app: the application.
-        connections: the open connections and their limit.
         tls: returns the TLS context of the next connection; None for plain HTTP.
-        ready: returns the answers that need no application.
+        ready: returns the answer to a request that needs no application.
         has_date: whether the server adds a `Date` header.
     """
 
@@ -97,7 +97,7 @@ class LoopServer(uvicorn.Server):
             access_log=False,
             proxy_headers=False,
             log_config=None,
-            # At `warning`, uvicorn logs a line for each invalid request, so that any client could fill a disk.
+            # At `warning`, uvicorn logs a line for each invalid request, so any client could fill a disk.
             log_level="error",
             ws="none",
             timeout_keep_alive=KEEPALIVE_SECONDS,
@@ -112,14 +112,14 @@ class LoopServer(uvicorn.Server):
         self._last_time_by_fault: dict[str, float] = {}
 
     def start(self) -> None:
-        """Serve from now on."""
+        """Serve from now on, in the running event loop."""
         self.config.load()
         self._run(self._renew_date())
         self._run(self._accept())
 
     async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
-        """Stop serving; answers under way may take `answer_seconds`, and then their connections are closed."""
-        await _end(self._tasks)
+        """Stop serving; connections whose answers have not ended after `answer_seconds` are aborted."""
+        await _cancel(self._tasks)
         self._bound.close()
         self.should_exit = True
         state = self.server_state
@@ -131,10 +131,10 @@ class LoopServer(uvicorn.Server):
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
         for connection in list(state.connections):
             connection.transport.abort()
-        await _end(state.tasks)
+        await _cancel(state.tasks)
 
     def connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
-        """Return the connection of a client's address; None if it has ended."""
+        """Return the connection of the client with an address; None if there is none."""
         found = (one for one in self.server_state.connections if getattr(one, "client", None) == client)
         return next((one.transport for one in found), None)
 
@@ -145,14 +145,13 @@ class LoopServer(uvicorn.Server):
         return task
 
     async def _renew_date(self) -> None:
-        """Renew the `Date` header each second; uvicorn's own loop wakes up ten times a second for it."""
+        """Renew the `Date` header each second; uvicorn's own loop would wake up ten times a second."""
         while True:
-            # uvicorn renews the header at every tenth tick: at number 0, 10 and so on.
+            # uvicorn renews the header at the ticks with the numbers 0, 10 and so on.
             await self.on_tick(0)
             await asyncio.sleep(1.0)
 
     async def _accept(self) -> None:
-        """Accept connections until it is cancelled."""
         make_protocol = partial(TimeLimitedProtocol, self.config, self.server_state, self._connections, self._ready)
         while True:
             try:
@@ -168,14 +167,13 @@ class LoopServer(uvicorn.Server):
             await self._make_room(accepted)
             protocol = make_protocol()
             connecting = self._run(self._connect(protocol, accepted))
-            # It may be closed during the handshake; `connection_made` registers it again with its own functions.
+            # The connection may be closed during the handshake; `connection_made` replaces these functions.
             self._connections.opened(protocol, waits=lambda: True, abort=connecting.cancel)
             # The connection starts, and other tasks run, before the next one is accepted.
             await asyncio.sleep(0)
 
     async def _make_room(self, accepted: socket.socket) -> None:
-        """Close the oldest connections that wait for their clients, until a new one has room; wait if too few do."""
-        full = "connection limit reached, the oldest connections without a request are closed for new ones"
+        full = "connection limit reached, the oldest connections that wait for their clients are closed for new ones"
         try:
             while self._connections.excess > 0:
                 self._warn(full, limit=self._connections.limit)
@@ -197,11 +195,10 @@ class LoopServer(uvicorn.Server):
                 ssl_shutdown_timeout=TLS_CLOSING_SECONDS if context is not None else None,
             )
         except OSError:
-            # The client disconnected, took too long or does not use TLS, which is not a fault of the server.
+            # Not a fault of the server: the client disconnected, took too long or does not use TLS, for example.
             self._connections.closed(protocol)
 
     def _warn(self, fault: str, **facts: object) -> None:
-        """Log a fault, unless it has occurred shortly before."""
         now = asyncio.get_running_loop().time()
         if now - self._last_time_by_fault.get(fault, float("-inf")) >= QUIET_SECONDS:
             logger().warning(fault, **facts)
@@ -211,13 +208,12 @@ class LoopServer(uvicorn.Server):
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            # `stop` has disconnected the client. uvicorn would log the cancellation with a traceback.
+            # Cancelled by `stop`, which has aborted the connection: uvicorn would log a traceback.
             if not self.should_exit:
                 raise
 
 
-async def _end(tasks: set[asyncio.Task[None]]) -> None:
-    """Cancel tasks, and wait until they have ended."""
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
     # A copy, because a task leaves the set when it ends.
     ending = list(tasks)
     for task in ending:

@@ -223,7 +223,7 @@ async def test_no_connection_beyond_the_limit_is_accepted_while_all_are_being_an
                 assert (await asyncio.get_running_loop().sock_recv(client, 100)).startswith(b"HTTP/1.1 200 ")
                 client.close()
     assert [log["event"] for log in logs] == [
-        "connection limit reached, the oldest connections without a request are closed for new ones"
+        "connection limit reached, the oldest connections that wait for their clients are closed for new ones"
     ]
 
 
