@@ -1,4 +1,4 @@
-"""`/target/{kind}/{id}`: all that is known of one target, also of one that left the platform."""
+"""`/target/{kind}/{id}`: what is known of one target, also of one that left the platform."""
 
 from urllib.parse import urlencode
 
@@ -14,7 +14,7 @@ from exporter.web.parts import Parts
 from exporter.web.targets import all_statuses, target_values
 from exporter.web.url_fields import Json, read_fields
 
-# A kind of target → its shipped dashboard, and the dashboard's variable for the id; empty if there is none.
+# A kind of target → its shipped dashboard, and the dashboard's variable for the id (empty if it has none).
 _DASHBOARDS = {
     "dns_zone": ("edge-zone", "zone"),
     "script": ("edge-scripts", "script"),
@@ -31,8 +31,8 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     """Return what the page of a target shows; `label` is its kind and id, such as `dns_zone/102`.
 
     Raises:
-        HTTPException: there is no such target (404), a parameter is unknown, or several accounts have the target and
-            none is given (400).
+        HTTPException: no status or removal of the target is known in the given accounts (404); a parameter is unknown,
+            or several of the accounts have the target (400).
     """
     asked = read_fields(query, {"account": None})["account"]
     polled = [one for one in all_statuses(parts) if one.target.key.label == label]
@@ -41,8 +41,12 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     known = {one.target.client_name: (one.target.key, one.target.name) for one in polled}
     known |= {account: (one.key, one.name) for account, one in removals.items()}
     chosen = sorted(account for account in known if not asked or account in asked)
+    explained = await absences(parts, (), [label])
+    if known and not chosen:
+        holders = ", ".join(sorted(known))
+        raise HTTPException(404, f"the given account has no {label[:300]!r}, but these have: {holders}")
     if not chosen:
-        why = parts.process().spare or parts.explainer.why_unexplained([label])[label]
+        why = explained["others"].get(label) or explained["absences"][0]["text"]
         kinds = ", ".join(parts.explainer.kinds())
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {kinds}")
     if len(chosen) > 1:
@@ -50,7 +54,6 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     (account,) = chosen
     key, name = known[account]
     results = sorted((one for one in polled if one.target.key == key), key=lambda one: one.collector)
-    explained = await absences(parts, (), [label])
     grafana = parts.process().dashboard_url
     return {
         "now": parts.clocks.wall(),
@@ -62,12 +65,11 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
         "results": [target_values(parts, one) for one in results],
         "values": await _present_values(parts, key),
         "absences": [one for one in explained["absences"] if one["account"] == account],
-        "dashboard": _dashboard(grafana, key) if grafana else "",
+        "dashboard": _dashboard_url(grafana, key) if grafana else "",
     }
 
 
 async def _present_values(parts: Parts, key: TargetKey) -> list[Json]:
-    """Return the samples of a target, as they are served now."""
     exposed = await MetricsEndpoint(parts).select(Filter(targets=frozenset({key.label})), Format.TEXT)
     return [
         {"name": sample.name, "help": family.documentation, "labels": sample.labels, "value": sample.value}
@@ -77,8 +79,7 @@ async def _present_values(parts: Parts, key: TargetKey) -> list[Json]:
     ]
 
 
-def _dashboard(grafana: str, key: TargetKey) -> str:
-    """Return the address of the dashboard that shows a target."""
+def _dashboard_url(grafana: str, key: TargetKey) -> str:
     dashboard, variable = _DASHBOARDS.get(key.kind, ("edge-overview", ""))
     # A database belongs to no account.
     chosen = {"var-account": key.account} if key.account else {}

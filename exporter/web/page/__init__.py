@@ -1,4 +1,4 @@
 """The status page, the page of a target and the page of absent families as HTML.
 
-In: the JSON that a page shows. Out: pages without external resources; every text in them is escaped.
+In: the JSON that a page shows. Out: a page without external resources, with escaped texts.
 """

@@ -1,4 +1,4 @@
-"""Renders the HTML pages from templates, and has the filters by which these write figures, durations and texts."""
+"""Renders the HTML pages from templates."""
 
 import re
 from collections.abc import Mapping
@@ -23,10 +23,7 @@ _AFTER_A_PART = re.compile(r"(?<=[./:_])(?=[^./:_])")
 
 
 def lapse(seconds: float) -> str:
-    """Write a duration in the largest unit of which it has at least 1.5: `4 ms`, `1.2 s`, `80 s`, `3 min`, `2 h`.
-
-    A negative one, of a clock that was set back, is `0 s`.
-    """
+    """Write a rounded duration: `4 ms`, `1.2 s`, `80 s`, `3 min`, `2 h`; a negative one is written as `0 s`."""
     for unit, symbol in _UNITS:
         if seconds >= 1.5 * unit:
             return f"{seconds / unit:.0f} {symbol}"
@@ -34,7 +31,7 @@ def lapse(seconds: float) -> str:
 
 
 def figure(number: float) -> str:
-    """Write a number as it is, with separated thousands: `1,234`, `0.25`."""
+    """Write a number with separated thousands: `1,234`, `0.25`."""
     return f"{number:,.15g}"
 
 
@@ -44,12 +41,12 @@ def plural(number: int, noun: str) -> str:
 
 
 def plain(value: str) -> str:
-    """Shorten a text from the platform, and escape characters that are not displayed, or change its direction."""
+    """Shorten a text, and escape its characters that are not displayed or change the direction of text."""
     return escape(value if len(value) <= _LONGEST_TEXT else value[: _LONGEST_TEXT - 1] + "…")
 
 
 def untrusted(value: str) -> Markup:
-    """Write a text from the platform as HTML: shortened, escaped, and without effect on the direction of other texts.
+    """Write a text as HTML: shortened, escaped, and without effect on the direction of other texts.
 
     A line may end after each part of a name or an id, such as `dns_zone/`.
     """
@@ -58,9 +55,9 @@ def untrusted(value: str) -> Markup:
 
 
 def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> str:
-    """Return a link to the targets of a query with these changes; empty values are left out.
+    """Return a link on the status page to the targets of a query with these changes; empty values are left out.
 
-    It leads to the first page, unless the changes contain an `offset`.
+    The link leads to the first page of targets, unless the changes contain an `offset`.
     """
     values = {**(query or {}), "offset": 0, **changes}
     encoded = urlencode({name: value for name, value in values.items() if value}, doseq=True)
@@ -73,7 +70,6 @@ _GLOBALS = {"HAS_NONE": Cause.PLATFORM_HAS_NONE.words, "repository": REPOSITORY,
 
 @lru_cache
 def _environment() -> "Environment":
-    """Return the templates, each of which is compiled once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - only pages need it
 
     environment = Environment(
@@ -84,13 +80,13 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {shown.__name__: shown for shown in _FILTERS}
+    environment.filters |= {function.__name__: function for function in _FILTERS}
     environment.globals |= _GLOBALS
     return environment
 
 
 def render(template: str, values: Json) -> str:
-    """Render a template, which escapes every text that is not markup.
+    """Render a template; texts that are not `Markup` are escaped.
 
     The value `root` is the prefix of the links to other pages and files, such as `../../`; by default it is empty.
     """

@@ -160,13 +160,14 @@ async def test_a_whole_answer_of_the_api(name: str, path: str) -> None:
     assert_golden(re.sub(" ?{", "\n{", json.dumps(answer.json())) + "\n", GOLDENS / f"{name}.json")
 
 
-async def test_a_target_of_several_accounts_is_one_of_them() -> None:
+async def test_a_page_shows_one_target_or_says_why_it_shows_none() -> None:
     async with view_setup("main", "other") as setup, endpoints_client(setup) as client:
+        setup.schedule.plans = {}
+        setup.registry.configure([Selection("main", "dns_zone", (zone(8),))])
         for account in ("main", "other"):
             setup.fail(zone(7, account=account))
-        answer = await client.get("/target/dns_zone/7")
-    words = "several accounts have 'dns_zone/7'; account= chooses one of: main, other\n"
-    assert (answer.status_code, answer.text) == (400, words)
+        answers = [await client.get(f"/target/dns_zone/{path}") for path in ("7", "7?account=third", "8", "9")]
+    assert_golden("".join(f"{one.status_code} {one.text}" for one in answers), GOLDENS / "refusals.txt")
 
 
 TARGET = "/target/{}?account={}"
@@ -219,7 +220,7 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda setup: setattr(setup.registry, "shard", Shard(1, 3)), "Shard 2 of 3"),
         (lambda _: None, "There are no targets yet."),
         # Without what is known of an account's last answer, as for a database.
-        (lambda setup: setup.up.clear(), "main no answer yet"),
+        (lambda setup: setup.up.clear(), "main no recent answer"),
         (lambda setup: setattr(setup, "spare", "spare: 2 of 2 shards are held"), "Spare: 2 of 2 shards are held."),
         (lambda setup: setattr(setup, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
         (
