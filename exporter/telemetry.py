@@ -1,4 +1,4 @@
-"""The exporter's own metrics, and those of its platform calls, on an injected registry."""
+"""The exporter's own metrics, including those of its platform calls."""
 
 import platform as python_platform
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,12 +23,12 @@ _Labels = TypeVar("_Labels", bound=tuple[str, ...])
 # Upper bounds of the buckets of histograms, in seconds.
 _CALL_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _LOOP_LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-# The reasons of failed requests that alerts and dashboards use; their series start at 0.
+# The reasons of failed requests whose series start at 0.
 ALERTED_REASONS = ("unauthorized", "forbidden", "credential", "rate_limited", "server_error", "timeout", "refused")
 
 
 def _declare(kind: type[_Own], registry: CollectorRegistry, family: str, help_text: str, **options: Any) -> _Own:  # noqa: ANN401
-    """Create a family and register it; `family` is written `name{labels}`, `options` are arguments of its class."""
+    """Create and register a metric; `family` is its name and its labels, such as `edge_up{account}`."""
     name, _, labels = family.rstrip("}").partition("{")
     options["unit"] = unit_of(name)
     return kind(name, help_text, labels.split(", ") if labels else (), registry=registry, **options)
@@ -65,7 +65,7 @@ class Telemetry:
         )
         self.durations = histogram(
             "edge_api_request_duration_seconds{account, operation}",
-            "Time from a request to the end of its answer.",
+            "Time from a request to the end of its answer, or to its failure.",
             buckets=_CALL_BUCKETS,
         )
         self.retries = counter("edge_api_retries_total{account, operation}", "Retries of requests.")
@@ -103,7 +103,7 @@ class Telemetry:
         )
         self.missed = counter(
             "edge_exporter_collector_missed_runs_total{collector}",
-            "Polls that were skipped because the previous poll had not ended, or because the scheduler was late.",
+            "Polls that were skipped because the previous poll had not ended, or began at least an interval late.",
         )
         self.shard = gauge(
             "edge_exporter_shard_info{shard, shards}",
@@ -111,8 +111,8 @@ class Telemetry:
         )
         self.shard_held = gauge(
             "edge_exporter_shard_held{shard}",
-            "Whether an exporter holds the shard, according to the state database. With a state file, only "
-            "the shard of this process is shown.",
+            "Whether an exporter holds the shard, according to the state database. Without a state database, only the "
+            "shard of this process is shown.",
         )
         self.series = gauge("edge_exporter_series", "Exposed series of targets, without the exporter's own series.")
         self.dropped = gauge(
@@ -150,7 +150,9 @@ class Telemetry:
             "The platform's time in the last good answer of the account, minus this machine's time; exact to one or "
             "two seconds.",
         )
-        self.ledger_up = gauge("edge_exporter_ledger_up", "Whether the last write of the counters' state succeeded.")
+        self.ledger_up = gauge(
+            "edge_exporter_ledger_up", "Whether the last read or write of the counters' state succeeded."
+        )
         self.ledger_set_aside = gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
             "When an unusable state file was last renamed; 0 if that never happened since the start.",
@@ -175,7 +177,7 @@ class Telemetry:
         )
         self.script_budget_unmatched = gauge(
             "edge_exporter_script_budget_unmatched{account, script}",
-            "1 for each configured monthly budget whose name or id matches no polled script.",
+            "Whether the name or id of the configured monthly budget matches no polled script.",
         )
         self.build.labels(version, python_platform.python_version()).set(1)
         ProcessCollector(registry=registry)
@@ -183,7 +185,7 @@ class Telemetry:
         GCCollector(registry=registry)
 
     def families(self) -> Iterator[FamilyInfo]:
-        """Return every family of the exporter itself, even without series, but not those of the process and Python."""
+        """Yield every family of the exporter itself, even without series, but not those of the process and Python."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram):
                 (described,) = family.describe()
@@ -205,7 +207,7 @@ class Telemetry:
                 family.remove_by_labels({label: value})
 
     def declare_calls(self, account: str, operations: Iterable[str]) -> None:
-        """Create the series of an account's calls with the value 0, so that alerts see the first increase."""
+        """Create series of an account's calls with the value 0, so that alerts see the first increase."""
         for operation in operations:
             self.retries.labels(account, operation)
             self.durations.labels(account, operation)

@@ -1,7 +1,7 @@
-"""Joins and compresses the chunks of a family in segments of neighbouring targets; a change affects one segment.
+"""Joins and compresses the chunks of a family in segments of neighbouring targets.
 
-Each segment is compressed alone and ends with a full flush. Such pieces, one after another, are one gzip member, whose
-checksum is combined from theirs (RFC 1951, RFC 1952).
+Each segment is compressed alone and ends with a full flush. So compressed segments can be joined to one gzip member,
+whose checksum is combined from those of the segments (RFC 1951, RFC 1952).
 """
 
 import struct
@@ -15,12 +15,12 @@ from isal import isal_zlib
 
 from exporter.targets.target import PollKey
 
-# The size of a segment: large enough to be sent alone and to compress well, small enough to be rebuilt for one target.
+# A segment with more plain bytes is split, because a change of one target compresses its whole segment again.
 SEGMENT_BYTES = 256 * 1024
 DEFLATE_LEVEL = 1
 # Neither a header nor a checksum around the compressed bytes.
 _RAW_DEFLATE = -15
-# No name and no time of a file; the last bytes say fastest compression, and an unknown system.
+# No name and no time of a file; the last bytes mean fastest compression, and an unknown system.
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 # An empty block, which ends the compressed bytes.
 _FINAL_BLOCK = b"\x03\x00"
@@ -28,7 +28,7 @@ _FINAL_BLOCK = b"\x03\x00"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Bytes of an exposition, compressed so that compressed parts can be joined: they end with a full flush.
+    """A piece of an exposition, compressed up to a full flush, so that compressed parts can be joined.
 
     Attributes:
         crc: the checksum of the plain bytes.
@@ -47,8 +47,8 @@ class Part:
         return cls(packed, isal_zlib.crc32(plain), len(plain))
 
     def plain(self) -> bytes:
-        """Decompress the bytes: that takes 3 ms for 8 MB, and keeping them would take a seventh of the memory."""
-        # Without a byte of room at its end, the buffer would grow once more, which takes as long as all the rest.
+        """Return the plain bytes. They are decompressed each time, because that is fast and saves memory."""
+        # Without one spare byte, the buffer would grow at the end, which takes as long as the decompression.
         return isal_zlib.decompress(self.packed + _FINAL_BLOCK, _RAW_DEFLATE, self.size + 1)
 
 
@@ -77,7 +77,7 @@ class Body:
         return cls(parts, size, packed)
 
     def plain(self) -> Iterator[bytes]:
-        """Yield the plain bytes, in pieces of about the size of a segment."""
+        """Yield the plain bytes in pieces; the last piece may be empty."""
         piece = b""
         for part in self.parts:
             piece += part.plain()
@@ -89,7 +89,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The joined chunks of neighbouring targets.
+    """The joined chunks of a family for neighbouring targets.
 
     Attributes:
         keys: the targets, in order.
@@ -116,12 +116,8 @@ class Segment:
         plain = self.part.plain() if found else b""
         return [plain[begin:end] for begin, end in found]
 
-    def changed(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
-        """Return the segments that replace this one when targets have these chunks; an empty chunk removes its target.
-
-        That is this segment itself if no chunk differs, several segments if there is too much for one, and none if
-        nothing is left.
-        """
+    def with_changes(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
+        """Return the segments that replace this one, for targets with new chunks; an empty chunk removes its target."""
         former = self.chunks()
         keys, chunks = list(self.keys), list(former)
         for key, chunk in changes:
@@ -138,24 +134,23 @@ class Segment:
 
 
 def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
-    """Return the segments for the chunks of targets: one, several if there is too much for one, or none without any."""
     size = sum(map(len, chunks))
-    # The step of a range is at least 1, also if there is no target.
+    # `range` refuses the step 0, also if there are no targets.
     per_segment = max(1, len(keys))
     if size > SEGMENT_BYTES:
-        # Each is about half full, so that it may grow; a single target may be larger than a segment.
+        # The new segments are about half full, so that they can grow; a single target may be larger than a segment.
         per_segment = max(1, len(keys) * SEGMENT_BYTES // (2 * size))
     begins = range(0, len(keys), per_segment)
     return [Segment.of(keys[begin : begin + per_segment], chunks[begin : begin + per_segment]) for begin in begins]
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
-    """Return the segments of a family after changes: target → its new chunk, in the order of the targets."""
+    """Return the segments of a family after changes: target → new chunk, in the order of the targets."""
     keys, ordered = list(changes), list(changes.items())
     # Each segment takes the remaining changes that come before the first target of the next one.
     bounds = (0, *(bisect_left(keys, segment.keys[0]) for segment in segments[1:]), len(keys))
     changed = list[Segment]()
     # A family without segments takes its first changes into an empty one.
     for segment, (begin, end) in zip(segments or [Segment.of([], [])], pairwise(bounds), strict=True):
-        changed += segment.changed(ordered[begin:end]) if begin < end else [segment]
+        changed += segment.with_changes(ordered[begin:end]) if begin < end else [segment]
     return changed

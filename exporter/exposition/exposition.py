@@ -1,8 +1,7 @@
-"""Keeps the bytes of `/metrics`, which are rendered when a target changes, and not for each scrape.
+"""Keeps the sample lines of all targets, and joins them to the exposition in both formats.
 
-Each family of each target is a chunk of sample lines, with the same bytes in both formats. A segment joins the chunks
-of many targets; one that did not change is kept as it is. A generation contains all segments of one moment in both
-formats, which differ only in their headers.
+A chunk has the sample lines of one family for one target, which are the same in both formats. A segment joins the
+chunks of neighbouring targets, and is kept while none of them changes.
 """
 
 from collections import defaultdict
@@ -22,11 +21,11 @@ __all__ = ["Exposition", "Filter", "Format", "Generation"]
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The exposition as it was rendered last, ready to be sent.
+    """An exposition that is ready to be sent.
 
     Attributes:
-        bodies: format → the rendered text of all series.
-        series: the number of series of targets, without the program's own metrics.
+        bodies: format → the exposition.
+        series: the number of series, without those of the program's own metrics.
     """
 
     bodies: Mapping[Format, Body]
@@ -38,7 +37,7 @@ class Filter:
     """Selects a part of an exposition; an empty set selects everything.
 
     Attributes:
-        names: family names, or those of samples of the program's own families.
+        names: names of families, or of samples of the program's own families.
         collectors: names of collectors.
         targets: targets such as `dns_zone/102`.
         has_counters: whether counters of targets are selected.
@@ -50,7 +49,7 @@ class Filter:
     has_counters: bool = True
 
     def wants_family(self, info: FamilyInfo) -> bool:
-        """Return whether a family is selected: by its name in either format; OpenMetrics leaves `_total` out."""
+        """Return whether a family is selected; its name may be given without `_total`, as in OpenMetrics."""
         if info.kind is Kind.COUNTER and not self.has_counters:
             return False
         return not self.names or info.name in self.names or info.name.removesuffix("_total") in self.names
@@ -63,9 +62,7 @@ class Filter:
 
 
 @dataclass(slots=True)
-class _Block:
-    """A family: its headers and its segments."""
-
+class _FamilyBlock:
     info: FamilyInfo
     headers: Mapping[Format, Part]
     segments: Sequence[Segment] = ()
@@ -81,28 +78,28 @@ class Exposition:
 
     own: Collector
     _admits: Callable[[str], bool] = lambda _: True
-    _blocks: dict[str, _Block] = field(default_factory=dict)
+    _blocks: dict[str, _FamilyBlock] = field(default_factory=dict)
 
     def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool]) -> None:
         """Set the families, their order and their headers; other families are removed.
 
         Args:
-            families: the families of all targets. One that is new is exposed for each target from its next poll on.
-            admits: returns whether a family is exposed (the configuration's allow and deny lists).
+            families: a new or changed family is exposed for a target as soon as `take` gets a chunk of it.
+            admits: returns whether a family with this name is exposed.
         """
         self._admits = admits
-        blocks: dict[str, _Block] = {}
+        blocks: dict[str, _FamilyBlock] = {}
         for info in families:
             if not admits(info.name):
                 continue
             block = self._blocks.get(info.name)
             if block is None or block.info != info:
-                block = _Block(info, {form: Part.of(header(info, form)) for form in Format})
+                block = _FamilyBlock(info, {form: Part.of(header(info, form)) for form in Format})
             blocks[info.name] = block
         self._blocks = blocks
 
     def take(self, changes: Mapping[PollKey, Update]) -> None:
-        """Replace the chunks of changed targets; only the segments that differ are joined and compressed again."""
+        """Replace the chunks of changed targets; chunks of families that are not declared are dropped."""
         chunks = defaultdict[str, dict[PollKey, bytes]](dict)
         # Sorted here once, and not again for each family.
         for key, update in sorted(changes.items()):
@@ -113,7 +110,7 @@ class Exposition:
             self._blocks[name].segments = with_changes(self._blocks[name].segments, changed)
 
     def build(self) -> Generation:
-        """Join all segments into a generation."""
+        """Return a generation of all segments and the program's own metrics."""
         own, bodies = own_families(self.own, self._admits), {}
         for form in Format:
             parts = []

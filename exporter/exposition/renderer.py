@@ -1,4 +1,4 @@
-"""Renders a generation of the exposition every one to five seconds, on its own thread."""
+"""Renders the generations of the exposition on a thread, and keeps the current one."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -16,9 +16,9 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 
 SHORTEST_GAP = 1.0
-# The program's own metrics change all the time; they are rendered this often, even if no target changed.
+# The longest wait between two renderings: the program's own metrics change even if no target does.
 LONGEST_GAP = 5.0
-# If there is no new generation for this long, the served values count as frozen.
+# If there is no new generation for this long, the renderer has stalled.
 LONGEST_SILENCE = 60.0
 
 
@@ -27,10 +27,10 @@ class Renderer:
     """Keeps the current generation, and replaces it when the next is complete.
 
     Attributes:
-        exposition: used on the renderer's thread only.
+        exposition: used only on `thread`, once the renderer was created.
         store: where changes are taken from, on the event loop.
         thread: an executor of one thread.
-        current: the generation that scrapes receive.
+        current: the last generation that is complete.
     """
 
     exposition: Exposition
@@ -45,7 +45,7 @@ class Renderer:
         self.current = self.exposition.build()
 
     async def wait(self) -> None:
-        """Wait at least `SHORTEST_GAP`, then for a change of a target, together at most `LONGEST_GAP`."""
+        """Wait for `SHORTEST_GAP` and then for a change of a target, together at most `LONGEST_GAP`."""
         await asyncio.sleep(SHORTEST_GAP)
         with suppress(TimeoutError):
             # `asyncio.wait_for` of Python 3.11 loses a cancellation that comes together with the change.
@@ -53,7 +53,7 @@ class Renderer:
                 await self.store.has_changed.wait()
 
     async def render(self) -> None:
-        """Build the next generation from all changes, without what has expired, and make it the current one."""
+        """Replace the current generation by one with all changes of the store, and without expired values."""
         self.store.expire()
         began = self.monotonic()
         self.current = await blocking(self.thread, self._build_next, self.store.take_changes())
@@ -66,10 +66,10 @@ class Renderer:
         return self.exposition.build()
 
     def is_alive(self) -> bool:
-        """Return whether a generation was built recently."""
+        """Return whether a generation was built within the last `LONGEST_SILENCE` seconds."""
         return self.monotonic() - self._rendered_at < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
-        """Return the part of the exposition that a filter selects, compressed as a gzip member if asked for."""
+        """Return the part of the exposition that a filter selects, compressed if `gzip` is set."""
         selected = await blocking(self.thread, self.exposition.select, wanted, form)
         return await blocking(self.thread, igzip.compress, selected, DEFLATE_LEVEL) if gzip else selected

@@ -19,7 +19,7 @@ MOST_REMEMBERED = 4096
 
 
 class Format(Enum):
-    """An exposition format, with its content type."""
+    """An exposition format; the value is its content type."""
 
     TEXT = "text/plain; version=0.0.4; charset=utf-8"
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -38,15 +38,15 @@ def encode(families: Iterable[WireMetric], form: Format) -> bytes:
 
 
 def header(info: FamilyInfo, form: Format) -> bytes:
-    """Return the HELP, TYPE and UNIT lines of a family."""
-    # The encoders add the `_total` of a counter.
+    """Return the lines of a family before its samples."""
+    # The encoders expect the name of a counter without `_total`.
     name = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
     return encode([WireMetric(name, info.help, info.kind.value, info.unit)], form)
 
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _template(info: FamilyInfo) -> Callable[..., str]:
-    """Return what makes a sample line of the label values, in the family's order, and the number."""
+    """Return a function of the label values, in the family's order, and the number: it returns the sample line."""
     # The client library writes labels in the order of their names.
     by_name = sorted((name, place) for place, name in enumerate(info.labels))
     labels = ",".join(f'{name}="{{{place}}}"' for name, place in by_name)
@@ -56,15 +56,16 @@ def _template(info: FamilyInfo) -> Callable[..., str]:
 
 
 _number: Callable[[float], str] = floatToGoString
-# The client library writes numbers from this one on in another form than Python.
+# The client library writes numbers from 0 up to this one as Python does, and may write others differently.
 _LONG_NUMBER = 1e6
 
 
 def render(family: Family) -> bytes:
-    """Return the sample lines of a family of one target, from a template: the encoder would take eight times as long.
+    """Return the sample lines of a family, which are the same in both formats.
 
-    They are the same in both formats.
+    Raises ValueError if a sample has a wrong number of label values.
     """
+    # The encoder of the client library would take eight times as long as a template.
     line, count = _template(family.info), len(family.info.labels)
     lines: list[str] = []
     for sample in family.samples:
@@ -85,7 +86,7 @@ def own_families(registry: Collector, admits: Callable[[str], bool], names: Coll
     Args:
         registry: holds them; it must not contain `_created` samples, which the two formats write differently.
         admits: returns whether a family with this exposed name is served.
-        names: selects families by their name with or without `_total`, or that of a sample; if empty, all of them.
+        names: the names of families, with or without `_total`, or of samples; if empty, all families are returned.
     """
     families = []
     for metric in registry.collect():

@@ -1,8 +1,4 @@
-"""Stores what is known of each target: the results of its polls, and its families until they expire.
-
-The status of a target says whether its polls succeed, why not and since when, and gives its health families. The
-families of its last successful poll are rendered here, and wait until the next generation takes what changed.
-"""
+"""Keeps the status of each target, and the sample lines of changed families until the renderer takes them."""
 
 import asyncio
 from array import array
@@ -25,7 +21,7 @@ TARGET_UP = FamilyInfo(
 )
 LAST_SUCCESS = FamilyInfo(
     "edge_target_last_success_timestamp_seconds",
-    "When a poll of the target by this collector last succeeded; remembered across restarts.",
+    "When a poll of the target by this collector last succeeded; if the state is stored, also in an earlier run.",
     Kind.GAUGE,
     "seconds",
     _HEALTH_LABELS,
@@ -46,11 +42,11 @@ ALERT_THRESHOLD = FamilyInfo(
 )
 HEALTH = (TARGET_UP, LAST_SUCCESS, TARGET_LABELS, ALERT_THRESHOLD)
 
-# The note of a target that no longer exists, as another collector's call has shown.
+# The message of a target that no longer exists, as the call of another collector has shown.
 GONE = "the platform says that there is no such resource"
-# The note of a target whose series have ended without a failure.
+# The message of a target whose series have expired without a failure.
 TOO_LATE = "no poll has succeeded in time"
-# The states of a target, in the order in which lists of targets are sorted; a pending target was not polled yet.
+# In the order in which lists of targets are sorted. A pending target was not polled yet in this run.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
 # One object for nearly all targets, to save memory.
 _NONE_LEFT_OUT: Mapping[str, int] = MappingProxyType({})
@@ -58,23 +54,22 @@ _NONE_LEFT_OUT: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(slots=True)
 class Status:
-    """The state of a target of one collector, for the status page and the health families.
+    """The results of the polls of a target by one collector.
 
     Attributes:
         up: whether the last poll succeeded, and its values have not expired.
-        reason: the reason of the last failure; empty if the last poll succeeded.
-        message: the last failure in words, or why there are no series.
-        success: unix seconds of the last success; 0 if there was none.
-        polled: unix seconds of the last poll; 0 before the first.
-        duration: seconds that the last poll took.
-        chart: the counts of the last days, oldest first; empty if its collector declares no chart.
-        families: the names of its platform families that are served.
-        since: unix seconds since which its polls fail, or are too late; 0 if they succeed.
-        valid_from: when the served values were polled, on the monotonic clock.
-        expires: when they are removed if no poll succeeds until then, on the same clock; from the first failure on, a
-            longer interval moves it no more.
-        left_out: family → how many label values of its last good answer are left out.
-        is_mismatched: whether the total of its last good answer is not the sum of the answer's days.
+        reason: the `reason` of the error if the last poll failed, else empty.
+        message: the error of the last poll in words, or why there are no series; empty if neither applies.
+        success: unix seconds of the last success, also of an earlier run; 0 if none is known.
+        polled: unix seconds of the last poll of this run; 0 if there was none.
+        duration: seconds that the last poll took, without the commit of its counters.
+        chart: the counts of the last days, oldest first; empty if the last good answer has none.
+        families: the names of its present platform families, whether or not the configuration exposes them.
+        since: unix seconds since which polls fail or are too late; 0 if neither applies.
+        valid_from: when its present families were published, on the monotonic clock.
+        expires: the earliest time at which its present families expire, on the monotonic clock.
+        left_out: family → how many series of the last good answer are left out.
+        is_mismatched: whether the total in the last good answer is not the sum of the answer's days.
     """
 
     target: Target
@@ -95,7 +90,7 @@ class Status:
 
     @property
     def key(self) -> PollKey:
-        """The target and its collector, which never change."""
+        """The target and its collector."""
         return PollKey(self.target.key, self.collector)
 
     @property
@@ -107,35 +102,32 @@ class Status:
 
     @property
     def has_ended(self) -> bool:
-        """Whether its polls fail, and no values of an earlier success are served any more."""
+        """Whether it is failing and has no families, although a poll has succeeded, perhaps in an earlier run."""
         return self.state == FAILING and self.success > 0 and not self.families
 
     def health(self) -> tuple[Family, ...]:
-        """Return the health families of the target; without a success, only whether it is up."""
+        """Return the family `TARGET_UP` of the target and, if a success is known, the family `LAST_SUCCESS`."""
         target = self.target
         labels = tuple(map(label_value, (target.account, self.collector, target.key.label, target.name)))
         up = Family(TARGET_UP, (Sample(labels, float(self.up)),))
         return (up, Family(LAST_SUCCESS, (Sample(labels, self.success),))) if self.success else (up,)
 
 
-# The sample lines of the families of a target that changed, by name; empty if it does not have the family any more.
+# The name of a changed family → the sample lines of one target; empty if the target has none.
 Update = Mapping[str, bytes]
 
 
 @dataclass(eq=False, repr=False)
 class Store:
-    """Stores what is known of each target for each collector, and returns what changed.
-
-    A successful poll replaces all families of its target. After a failed poll they stay until they expire. The health
-    families of a target come from its status.
+    """Keeps the status of each target and collector, and the changes that `take_changes` returns.
 
     Attributes:
         wall: returns unix seconds.
-        monotonic: a clock in seconds that never jumps.
-        lifetime: collector, target → seconds for which values are valid, as `Schedule.lifetime` computes them.
-        remembered: collector, target → unix seconds of the last success in an earlier run; 0 if there was none.
-        has_changed: set while there are changes not yet taken.
-        gone: the targets that no longer exist on the platform, as their own answers have said.
+        monotonic: returns the seconds of a clock that cannot be set.
+        lifetime: collector, target → seconds after which values expire.
+        remembered: collector, target → unix seconds of the last success that is stored; 0 if none is.
+        has_changed: set while there are changes that were not taken.
+        gone: the targets that do not exist, according to the collectors that own them (`Collector.owns_target`).
     """
 
     wall: Callable[[], float]
@@ -152,8 +144,8 @@ class Store:
     ) -> None:
         """Record a poll that succeeded and took `duration` seconds.
 
-        Its families, with those that the ledger has counted, replace all platform families of the target. `left_out`
-        contains how many label values each family lacks.
+        The families of the outcome replace those of the collector's former outcome for the target. `left_out` is
+        family → how many series are left out.
         """
         status = self._ensure_status(collector, outcome.target)
         now = self.wall()
@@ -167,12 +159,12 @@ class Store:
     def fail(self, collector: str, outcome: Outcome, error: PlatformError, *, duration: float) -> None:
         """Record a poll that failed with an error and took `duration` seconds.
 
-        The families of its target stay until they expire, unless the outcome has new ones.
+        The families of the collector's former outcome for the target stay, unless this outcome has families.
         """
         status = self._ensure_status(collector, outcome.target)
         if not status.since:
             status.since = self.wall()
-            # From now on, intervals that become longer do not keep the values alive.
+            # An interval that becomes longer after the failure does not delay the expiry.
             status.expires = self._deadline(status)
         status.up, status.reason, status.message = False, error.reason, str(error)
         status.polled, status.duration = self.wall(), duration
@@ -182,15 +174,14 @@ class Store:
             self.change(status.key, status.health())
 
     def change(self, key: PollKey, families: Iterable[Family], former: Iterable[str] = ()) -> None:
-        """Replace families of a key, also of one without a status; other families named in `former` are removed."""
+        """Set families of a key, which may have no status; families that are only in `former` are removed."""
         changed = self._changed.setdefault(key, {})
         changed.update(dict.fromkeys(former, b""))
-        # Rendered now: until the next generation, the lines of a DNS zone take 3 KB, and its families would take 5.
-        changed.update((family.info.name, _rendered(key, family)) for family in families)
+        # Rendered now, because it saves memory: the lines of a DNS zone take 3 KB, its families would take 5.
+        changed.update((family.info.name, _try_render(key, family)) for family in families)
         self.has_changed.set()
 
     def _ensure_status(self, collector: str, target: Target) -> Status:
-        """Create the status of a target if it has none, and return it with the target as it is now."""
         status = self.statuses.get(PollKey(target.key, collector))
         if status is None:
             status = Status(target, collector, success=self.remembered(collector, target))
@@ -199,18 +190,17 @@ class Store:
         return status
 
     def _serve(self, status: Status, families: tuple[Family, ...]) -> None:
-        """Replace the platform families of a target, whose values are valid from now on."""
         self.change(status.key, (*families, *status.health()), status.families)
         status.families = tuple(family.info.name for family in families)
         status.valid_from = self.monotonic()
         status.expires = status.valid_from + self.lifetime(status.collector, status.target)
 
     def _deadline(self, status: Status) -> float:
-        """Return when the values of a target expire, by its present interval, but not before `status.expires`."""
+        # An interval that has become shorter does not make the values expire earlier.
         return max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
 
     def clear(self, key: PollKey) -> None:
-        """Remove the families that a collector serves for a target; `GONE` is the message if there is no other."""
+        """Remove the platform families of a key. If there were any, and there is no message, `GONE` is the message."""
         status = self.statuses.get(key)
         if status is not None and status.families:
             self.change(key, (), status.families)
@@ -218,23 +208,20 @@ class Store:
             status.message = status.message or GONE
 
     def remove(self, target: Target, collectors: Iterable[str]) -> None:
-        """Remove all families and the status of a target, for these collectors."""
+        """Remove the statuses of a target for these collectors, and their families; remove the target from `gone`."""
         self.gone.discard(target.key)
         for key in (PollKey(target.key, name) for name in collectors):
             if (status := self.statuses.pop(key, None)) is not None:
                 self.change(key, (), (*status.families, TARGET_UP.name, LAST_SUCCESS.name))
 
     def expire(self) -> None:
-        """Remove the platform families of targets whose last success is too long ago.
-
-        Intervals become longer if there are more targets or if answers lower the rate of calls. Then the next poll of a
-        target is later, and its series are valid for longer.
-        """
+        """Remove the platform families whose values have expired."""
         now = self.monotonic()
         for status in self.statuses.values():
             if not status.families or status.expires > now:
                 continue
             if not status.since:
+                # The interval may have become longer since the poll.
                 status.expires = self._deadline(status)
             if status.expires <= now:
                 status.since, status.up = status.since or self.wall(), False
@@ -249,8 +236,7 @@ class Store:
         return changed
 
 
-def _rendered(key: PollKey, family: Family) -> bytes:
-    """Return the sample lines of a target; none if they cannot be rendered."""
+def _try_render(key: PollKey, family: Family) -> bytes:
     try:
         return render(family)
     except (ValueError, TypeError, AttributeError) as error:

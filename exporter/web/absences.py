@@ -1,4 +1,4 @@
-"""Which families have no series, and why, as JSON: for `/api/v1/explain`, its page and the page of a target."""
+"""Which families have no series, and why, as JSON."""
 
 from collections.abc import Collection
 
@@ -11,23 +11,24 @@ from exporter.web.url_fields import Json, read_fields
 
 # An absence names at most this many of its targets; `number` counts all.
 MOST_TARGETS = 20
-_ALL_TARGETS = "*"  # the key of `others` that stands for all targets, if none was given
+_ALL_TARGETS = "*"
 
 
 async def explain(parts: Parts, query: QueryParams) -> Json:
-    """Return the absences that a URL's query asks for; raises HTTPException (400) for an unknown field or family."""
+    """Return the absences that a URL's query asks for; raises HTTPException (400) if a field or a family is unknown."""
     given = read_fields(query, {"family": None, "target": None})
     known = {info.name for collector in parts.explainer.collectors() for info in collector.families}
     for name in given["family"]:
         if name not in known:
-            raise HTTPException(400, f"no family is named {name[:200]!r}{suggestion(name[:200], known)}")
+            raise HTTPException(400, f"no collector has a family named {name[:200]!r}{suggestion(name[:200], known)}")
     return await absences(parts, given["family"], given["target"])
 
 
 async def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
     """Return why families have no series for targets, which are given by label or name; empty collections mean all.
 
-    In the result, `others` says what is known of each given target without absences or, in a spare, why it polls none.
+    In the result, `others` maps each given target without absences to what is known of it. In a spare, it maps each
+    given target, or `*` if none is given, to the reason why this exporter polls nothing.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
     if why_spare := parts.process().spare:

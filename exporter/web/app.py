@@ -1,4 +1,4 @@
-"""Routes requests to the exporter's endpoints: metrics, health, status, API and reload."""
+"""Routes requests to the exporter's endpoints."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterable
@@ -32,7 +32,7 @@ Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
 # The most targets that the status page shows at a time.
 ROWS = 100
-# Smaller answers are not compressed; the others quickly, because they are sent once.
+# Without small answers, and with the fastest compression, because an answer is sent only once.
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
 # The name of each file that the pages load → its media type.
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -53,13 +53,11 @@ class Application:
             await self._pages(scope, receive, with_headers(send))
 
     def ready(self, scope: Scope) -> ReadyAnswer | None:
-        """Return the answer to a scrape if it is ready; None for any other request. The HTTP server calls this."""
+        """Return the answer to a scrape if it is ready; None if it is not, and for any other request."""
         return MetricsEndpoint(self._parts()).ready(scope) if scope["path"] == self._path else None
 
 
 class _Endpoints:
-    """The methods that answer requests; `create_app` has their paths."""
-
     def __init__(self, parts: Callable[[], Parts], reload: Reload) -> None:
         self._parts = parts
         self._reload = reload
@@ -67,7 +65,7 @@ class _Endpoints:
         self._static = {name: (folder / name).read_bytes() for name in _STATIC}
 
     async def healthy(self, _request: Request) -> Response:
-        """`/-/healthy`: 200 while the scheduler, the ledger, the renderer and all repeated tasks work, else 503."""
+        """`/-/healthy`: 200 while no part has stalled, else 503; with the last success of each repeated task."""
         parts = self._parts()
         found, now = health(parts), parts.clocks.wall()
         lines = [found["ailment"] or "healthy"]
@@ -76,15 +74,15 @@ class _Endpoints:
         return _lines(lines, 503 if found["ailment"] else 200)
 
     async def ready(self, _request: Request) -> Response:
-        """`/-/ready`: 200 once discovery has ended, a call was authenticated and counts were saved; 503 before."""
+        """`/-/ready`: 200 once the exporter is ready, 503 before."""
         found = health(self._parts())
         if found["waits_for"]:
             return _lines([f"not ready: {found['waits_for']}"], 503)
-        # A spare is ready too: a roll-out waits for it before it replaces the exporter whose shard the spare takes.
+        # A spare is ready too, because a roll-out stops the exporter that has the shard only when the new one is ready.
         return _lines([f"ready, {found['spare']}" if found["spare"] else "ready"])
 
     async def reload(self, _request: Request) -> Response:
-        """`/-/reload`: reload the configuration, or answer 400 with its faults; the request's body is ignored."""
+        """`/-/reload`: reload the configuration; answer 400 with the faults if it is refused."""
         faults = await self._reload()
         return _lines(faults or ["reloaded"], 400 if faults else 200)
 
@@ -95,14 +93,14 @@ class _Endpoints:
         return self._page("status.html", {"status": status_of(parts), "found": found})
 
     async def target(self, request: Request) -> Response:
-        """`/target/{kind}/{id}`: the page of a target; the id may contain slashes."""
+        """`/target/{kind}/{id}`: the page of a target. The id may contain slashes."""
         values = await target_page(self._parts(), request.path_params["target"], request.query_params)
-        # Relative links also work behind a proxy. Only the undecoded path has the slashes that the browser has seen.
+        # Relative links also work behind a proxy. Only the undecoded path has the slashes that the browser counts.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :].removeprefix(b"/")
         return self._page("target.html", {"root": "../" * path.count(b"/"), **values})
 
     async def explanation(self, request: Request) -> Response:
-        """`/explain`: the content of `/api/v1/explain` as a page."""
+        """`/explain`: the absent families as a page."""
         return self._page("explanation.html", await explain(self._parts(), request.query_params))
 
     async def discovery(self, request: Request) -> Response:
@@ -110,12 +108,12 @@ class _Endpoints:
         found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
         answer = _json(found)
         if unknown:
-            # An account's name may have any letters, and a header has none beyond ASCII.
+            # A header may contain only ASCII characters, an account's name any.
             answer.headers[INCOMPLETE] = quote(",".join(unknown), safe=",")
         return answer
 
     async def json(self, request: Request) -> Response:
-        """`/api/v1/status`, `/api/v1/targets` and `/api/v1/explain`: the content of the pages."""
+        """`/api/v1/status`, `/api/v1/targets` and `/api/v1/explain`: JSON."""
         parts, query = self._parts(), request.query_params
         match request.path_params["name"]:
             case "status":
@@ -138,7 +136,7 @@ class _Endpoints:
 
 
 def _lines(lines: Iterable[str], status: int = 200) -> Response:
-    """Answer with lines of text; characters that cannot be displayed or sent, such as in a file's name, are escaped."""
+    # Escaped, because the name of a file may have characters that cannot be sent.
     return PlainTextResponse("".join(f"{escape(line)}\n" for line in lines), status)
 
 
@@ -148,14 +146,13 @@ def _json(value: object) -> Response:
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
-    """Answer an error in one line, which names neither the software nor its paths."""
     if not isinstance(error, HTTPException):
         return PlainTextResponse("internal error; see the exporter's log\n", 500)
     return PlainTextResponse(f"{escape(error.detail)}\n", error.status_code, error.headers)
 
 
 def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str = "/") -> Application:
-    """Build the application that serves all endpoints below a prefix; each request reads the parts that run then."""
+    """Build the application that serves all endpoints below a prefix; `parts` returns the parts that run now."""
     endpoints = _Endpoints(parts, reload)
     routes: list[BaseRoute] = [
         Route("/-/healthy", endpoints.healthy),
@@ -176,6 +173,6 @@ def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str 
         routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]
     handlers = dict.fromkeys((HTTPException, Exception), _refusal)
     app = Starlette(routes=routes, middleware=[GZIP], exception_handlers=handlers)
-    # A redirect to the path without its last slash would contain the host of the request, which can be false.
+    # A redirect to the path without its last slash would contain the host of the request, which any client may choose.
     app.router.redirect_slashes = False
     return Application(parts, prefix, app)

@@ -1,4 +1,4 @@
-"""`/metrics`: the rendered bytes of the current generation, or the part of it that a filter selects."""
+"""`/metrics`: the exposition, or the part of it that a filter selects."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -24,15 +24,15 @@ MOST_QUOTED = 100
 # After this many pieces, other tasks of the loop run, even if the client is fast.
 STRETCH_PIECES = 4
 EVERYTHING = Filter()
-# The largest answer that is sent in one piece: if the client reads nothing, all of it stays in memory.
+# The largest answer that is sent in one piece: all of it stays in memory until the client has read it.
 LARGEST_AT_ONCE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsEndpoint:
-    """Serves the exposition; a scrape renders nothing.
+    """Serves the exposition, without counters of targets if they may not be served now.
 
-    Each request asks whether counters may be served: another exporter may count after this process was suspended.
+    That is asked for each request, because another exporter may count after this process was suspended.
     """
 
     parts: Parts
@@ -40,7 +40,7 @@ class MetricsEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a scrape."""
         form, gzip = negotiate(scope["headers"])
-        wanted = self._wanted(scope)
+        wanted = self._filter_or_refusal(scope)
         if isinstance(wanted, PlainTextResponse):
             await wanted(scope, receive, with_headers(send))
         elif wanted == EVERYTHING and self.parts.ledger.may_serve():
@@ -54,23 +54,22 @@ class MetricsEndpoint:
             await _send(send, form, _cut(selected), len(selected), gzip=gzip)
 
     def ready(self, scope: Scope) -> ReadyAnswer | None:
-        """Return the answer to a scrape of everything, compressed; None if it is large or may have no counters now."""
+        """Return the compressed answer to a scrape of everything if it may be sent at once; else None."""
         form, gzip = negotiate(scope["headers"])
         body = self.parts.renderer.current.bodies[form].packed
         is_ready = gzip and not scope["query_string"] and len(body) <= LARGEST_AT_ONCE
         return (_headers(form, len(body), gzip=True), body) if is_ready and self.parts.ledger.may_serve() else None
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
-        """Return the part of the exposition that a filter selects, without counters that may not be served now."""
+        """Return the part of the exposition that a filter selects, without counters if they may not be served now."""
         while True:
             has_counters = self.parts.ledger.may_serve()
             selected = await self.parts.renderer.select(replace(wanted, has_counters=has_counters), form, gzip=gzip)
-            # Another exporter may have begun to count since this answer was begun.
+            # Another exporter may have begun to count during the selection.
             if not has_counters or self.parts.ledger.may_serve():
                 return selected
 
-    def _wanted(self, scope: Scope) -> Filter | PlainTextResponse:
-        """Read the filter of a request; return the refusal if it is invalid."""
+    def _filter_or_refusal(self, scope: Scope) -> Filter | PlainTextResponse:
         if scope["method"] not in READING:
             return PlainTextResponse("Method Not Allowed\n", 405, {"Allow": ", ".join(READING)})
         text = scope["query_string"].decode("latin-1")
@@ -83,11 +82,11 @@ class MetricsEndpoint:
         names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)
         known = frozenset(self.parts.schedule.plans)
         if unknown := sorted(collectors - known):
-            message = f"no collector is named {unknown[0][:MOST_QUOTED]!r}; there are: {', '.join(sorted(known))}\n"
+            message = f"no collector {unknown[0][:MOST_QUOTED]!r} is enabled; there are: {', '.join(sorted(known))}\n"
             return PlainTextResponse(message, status_code=400)
         polled = {one.target.key.label for one in all_statuses(self.parts)} if targets else set[str]()
         if unknown := sorted(targets - polled):
-            message = f"{unknown[0][:MOST_QUOTED]!r} is not a target that is polled here; /api/v1/targets lists them\n"
+            message = f"{unknown[0][:MOST_QUOTED]!r} is not polled here; /api/v1/targets lists the targets\n"
             return PlainTextResponse(message, status_code=404)
         return Filter(names, collectors, targets)
 
@@ -97,7 +96,7 @@ def _cut(body: bytes) -> Iterator[bytes]:
 
 
 async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool) -> None:
-    """Send an answer piece by piece, so that a slow client keeps one piece in memory. uvicorn sends none after HEAD."""
+    """Send an answer in pieces, so that few of them are buffered for a slow client. uvicorn sends no body for HEAD."""
     await send({"type": "http.response.start", "status": 200, "headers": _headers(form, size, gzip=gzip)})
     for number, piece in enumerate(pieces, 1):
         await send({"type": "http.response.body", "body": piece, "more_body": True})

@@ -6,16 +6,16 @@ from functools import lru_cache
 from exporter.exposition.exposition import Format
 
 _OPENMETRICS = "application/openmetrics-text"
-# What matches the text format, and what matches gzip, the most specific first: the first that is present decides.
+# The values that match the text format, and those that match gzip; the first one that a header has decides.
 _TEXT = ("text/plain", "text/*", "*/*")
 _GZIP = ("gzip", "x-gzip", "*")
 
-# How many combinations of headers the choice is remembered for.
+# The most results that each cache keeps.
 MOST_REMEMBERED = 64
 
 
 def _qualities(header: str) -> dict[str, float]:
-    """Return the quality of each value of a header, 0 if unreadable; OpenMetrics counts only in its version 1.0.0."""
+    """Return the quality of each value of a header, 0 if unreadable; other versions of OpenMetrics are left out."""
     best: dict[str, float] = {}
     # White space and quotes have no meaning in the values that are served.
     for part in "".join(header.lower().replace('"', "").split()).split(","):
@@ -45,7 +45,7 @@ def negotiate(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
 # A scraper sends the same headers each time.
 @lru_cache(maxsize=MOST_REMEMBERED)
 def choose_format(accept: str) -> Format:
-    """Choose OpenMetrics if `Accept` names it with a quality not below that of text."""
+    """Choose OpenMetrics if `Accept` names it with a quality above 0 that is not below that of text; else text."""
     qualities = _qualities(accept)
     of_openmetrics = qualities.get(_OPENMETRICS, 0.0)
     of_text = next((qualities[name] for name in _TEXT if name in qualities), 0.0)

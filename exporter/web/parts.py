@@ -19,8 +19,8 @@ class Round:
     """Work that the process repeats, such as cleaning.
 
     Attributes:
-        seconds: the longest usual time between the ends of two rounds.
-        ended_at: when the last round ended, with or without an error, on the monotonic clock; at first the start.
+        seconds: the longest wait between two rounds.
+        ended_at: when the last round ended or failed, on the monotonic clock; at first, when the repetition began.
         succeeded_at: when a round last succeeded, in unix seconds; None if none has.
     """
 
@@ -31,18 +31,18 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """The state of the process at the time of a request; the daemon returns it. Times are unix seconds.
+    """The state of the process at the time of a request. Times are unix seconds.
 
     Attributes:
         config_loaded: when the configuration in force was loaded.
-        config_faults: the faults of a later configuration, which was refused; empty if none was.
-        set_aside: when damaged state was last found in this run; None if that never happened.
-        spare: why this exporter polls nothing, such as "spare: 4 of 4 shards are held"; empty if it polls.
+        config_faults: why a later configuration was refused; empty if none was.
+        set_aside: when a damaged state file was last renamed in this run; None if none was.
+        spare: why this exporter polls no shard, such as "spare: 4 of 4 shards are held"; empty if it polls one.
         unproven: which first answer is still missing, of the state database or of a platform; empty if none is.
-        was_ready: set when an answer says for the first time that the process is ready; that stays the answer.
-        account_up: account → whether it answers; without databases.
-        rounds: what is known of each kind of round, by its name.
-        dashboard_url: the address of Grafana; None if it is not known.
+        was_ready: set once the process was ready; then it counts as ready for ever.
+        account_up: account → whether it has answered recently; without databases.
+        rounds: the name of repeated work → its state.
+        dashboard_url: the address of Grafana; None if none is configured.
     """
 
     started: float
@@ -59,7 +59,7 @@ class Process:
 
 @dataclass(slots=True)
 class Parts:
-    """The running parts that the endpoints read; reading them causes no platform call."""
+    """The running parts that the endpoints read."""
 
     process: Callable[[], Process]
     store: Store

@@ -1,4 +1,4 @@
-"""The security headers of each answer."""
+"""The security headers of the endpoints' answers."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ ALWAYS = (
 
 
 def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS) -> Send:
-    """Return a `send` that also sets these headers; a header that the answer has already is replaced."""
+    """Return a `send` that also sets these headers; headers of the same names are replaced."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""The exporter's HTTP server: the endpoints behind access control, within the limit of open files."""
+"""The exporter's HTTP server: access control, TLS and the limit of connections around the endpoints."""
 
 from pathlib import Path
 
@@ -13,24 +13,23 @@ from exporter.web.auth.access import AccessControl
 from exporter.web.auth.tls import ServerTls
 from exporter.web.auth.web_config import WebConfig, load_web_config
 
-# Reserved file descriptors: for the ledger, the logs, name lookups, files, and connections that are being closed.
+# File descriptors for the ledger, the logs, name lookups, files, and connections that are being closed.
 RESERVED_FILES = 96
 
 
 class WebServer:
     """Serves the exporter's endpoints.
 
-    It binds the address when it is made, so that a second daemon fails before it does anything.
+    It binds the address when it is created, so that a second daemon fails before it polls.
 
     Args:
         host: the address to listen on; empty for every address of the machine.
         port: 0 for a free one.
         config_file: the web configuration file; None for plain HTTP without passwords.
-        executors: creates the executor for a kind of calls that may block.
 
     Raises:
         ListenError: the address cannot be used.
-        ConfigurationError: the web configuration file is wrong.
+        ConfigurationError: the web configuration file cannot be used.
     """
 
     def __init__(self, host: str, port: int, config_file: Path | None, executors: Executors = one_thread) -> None:
@@ -46,7 +45,7 @@ class WebServer:
 
     @property
     def port(self) -> int:
-        """The port that is in use, also if the configured one is 0."""
+        """The port on which the server listens; never 0."""
         return int(self._socket.getsockname()[1])
 
     @property
@@ -58,7 +57,7 @@ class WebServer:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def leave_room(self, outgoing: int) -> None:
-        """Limit open connections, so that file descriptors are left for outgoing ones and the rest of the process."""
+        """Limit open connections, so that file descriptors are left for `outgoing` ones and the rest of the process."""
         files = file_limit()
         room = files - RESERVED_FILES - outgoing
         if room < LEAST_CONNECTIONS:
@@ -67,7 +66,11 @@ class WebServer:
         self._connections.set_limit(room)
 
     def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
-        """Serve an application, and the answers that are ready, from now on."""
+        """Serve an application from now on, and the answers that are ready.
+
+        Raises:
+            TlsSettingError: a file of the web configuration cannot be used any more.
+        """
         access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
         if (settings := self._config.tls_server_config) is not None:
             self._tls = ServerTls(settings, self._files)
@@ -84,9 +87,11 @@ class WebServer:
         self._server.start()
 
     async def reload(self) -> None:
-        """Reload the web configuration file, if there is one; the files that it names are followed without a reload.
+        """Reload the web configuration file, if there is one; before `start`, do nothing.
 
-        Raises ConfigurationError or, if a named file is damaged meanwhile, TlsFileError; the former one stays in force.
+        Raises:
+            ConfigurationError: the file cannot be used; the former configuration stays in force.
+            TlsSettingError: a file that it names was damaged after it was checked; the former one stays in force, too.
         """
         if self._config_file is None or self._access is None:
             return
@@ -101,7 +106,7 @@ class WebServer:
         _warn_of_ignored_keys(config)
 
     async def stop(self) -> None:
-        """Stop serving; answers under way have one second to end."""
+        """Stop serving, and close the socket; answers under way may take a second."""
         if self._server is not None:
             await self._server.stop()
         else:
@@ -109,7 +114,6 @@ class WebServer:
 
 
 def _warn_of_ignored_keys(config: WebConfig) -> None:
-    """Log the keys of a web configuration that have no effect."""
     tls = config.tls_server_config
     ignored = {
         "rate_limit": config.rate_limit,

@@ -1,7 +1,7 @@
-"""The state of the whole exporter as JSON, from which `/api/v1/status`, the status page and the probes are answered.
+"""The state of the whole exporter as JSON, for `/api/v1/status`, the status page and the probes.
 
-Times are unix seconds, durations are seconds, rates are requests a second, targets are counted once for each collector,
-and an unknown value is null.
+Times are unix seconds, durations are seconds, rates are requests a second, and targets are counted once for each
+collector.
 """
 
 from collections import defaultdict
@@ -12,13 +12,13 @@ from exporter.web.parts import Parts, Process
 from exporter.web.targets import all_statuses, count_states
 from exporter.web.url_fields import Json
 
-# Repeated work has stalled if no round has ended for this many times the usual time, and for at least this long.
+# Repeated work has stalled if no round has ended for this many times `Round.seconds`, and for at least this long.
 STALLED_ROUNDS = 3
 SHORTEST_STALL = 30.0
 
 
 def status_of(parts: Parts) -> Json:
-    """Return the state of the whole exporter."""
+    """Return the state of the whole exporter, with that of `health`."""
     process, shard = parts.process(), parts.registry.shard
     statuses = list(all_statuses(parts))
     by_account, by_collector = defaultdict[str, list[Status]](list), defaultdict[str, list[Status]](list)
@@ -51,7 +51,7 @@ def status_of(parts: Parts) -> Json:
 def health(parts: Parts) -> Json:
     """Return whether the exporter is healthy and ready, with the reasons if not, and when each task last succeeded.
 
-    Sets `Process.was_ready` when it is ready: once an endpoint has answered that, all later answers of any endpoint do.
+    If it is ready, `Process.was_ready` is set, so that it stays ready.
     """
     process = parts.process()
     ailment, waits_for = _ailment(parts, process), _waits_for(parts, process)
@@ -68,7 +68,8 @@ def health(parts: Parts) -> Json:
 
 
 def _ailment(parts: Parts, process: Process) -> str:
-    """Return which part has stalled; empty if none. The event loop runs, or there would be no answer."""
+    """Return which part has stalled; empty if none has."""
+    # The event loop has not stalled, or there would be no answer.
     now = parts.clocks.monotonic()
     working = {
         "the scheduler": now - parts.schedule.last_tick < SHORTEST_STALL,
@@ -81,11 +82,7 @@ def _ailment(parts: Parts, process: Process) -> str:
 
 
 def _waits_for(parts: Parts, process: Process) -> str:
-    """Return what readiness waits for; empty if for nothing, or if the process was ready before.
-
-    Discovery must have ended (a spare has none), a call must have been authenticated, and the first counts must have
-    been saved: no counter is served before.
-    """
+    """Return what readiness waits for; empty if for nothing, or if the process was ready before."""
     if process.was_ready.is_set():
         return ""
     missing = process.unproven if parts.schedule.all_discovered() else "discovery has not ended"
@@ -106,7 +103,7 @@ def _credential_problems(parts: Parts, process: Process) -> str:
 
 
 def _failures(statuses: Iterable[Status]) -> list[Json]:
-    """Return the failures by account and reason, the newest first, each with the target that was polled last."""
+    """Return the failures by account and reason, newest first, each with the target that was polled last."""
     newest = sorted((one for one in statuses if one.state == FAILING), key=lambda one: -one.polled)
     alike: defaultdict[tuple[str, str], list[Status]] = defaultdict(list)
     for one in newest:
@@ -114,7 +111,7 @@ def _failures(statuses: Iterable[Status]) -> list[Json]:
     return [
         {
             "account": account,
-            # A target whose polls are far too late has no reason.
+            # A target whose values have expired without a failure has no reason.
             "reason": reason or "stale",
             "collectors": sorted({one.collector for one in failing}),
             "targets": len(failing),
@@ -128,7 +125,6 @@ def _failures(statuses: Iterable[Status]) -> list[Json]:
 
 
 def _account(parts: Parts, process: Process, name: str, own: Sequence[Status], failures: Iterable[Json]) -> Json:
-    """Return an account or a database; `demand` and `budget` are requests a second."""
     account, states = parts.schedule.accounts[name], count_states(own)
     # A database's last answer is not kept; it is up if one of its targets is up.
     is_up = process.account_up.get(name, states[UP] > 0)
@@ -146,7 +142,6 @@ def _account(parts: Parts, process: Process, name: str, own: Sequence[Status], f
 
 
 def _collector(parts: Parts, name: str, own: Sequence[Status]) -> Json:
-    """Return a collector; `next_run` is the time until its next target is due."""
     schedule = parts.schedule
     return {
         "collector": name,

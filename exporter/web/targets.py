@@ -1,4 +1,4 @@
-"""The targets, once for each collector that polls them: all, and those that a query finds."""
+"""The statuses of targets, once for each collector: all, and those that a query finds."""
 
 import re
 from collections import Counter
@@ -18,13 +18,13 @@ MOST_ROWS = 1000
 
 
 def count_states(statuses: Iterable[Status]) -> dict[str, int]:
-    """Return how many targets are in each state."""
+    """Return each state → the number of statuses that have it."""
     counts = Counter(one.state for one in statuses)
     return {state: counts[state] for state in STATES}
 
 
 def all_statuses(parts: Parts) -> Iterator[Status]:
-    """Yield each target's status, once for each collector; before the first poll, it has only an earlier success."""
+    """Yield the statuses of all targets, also of those that were not polled yet in this run."""
     store = parts.store
     yield from store.statuses.values()
     for name, plan in parts.schedule.plans.items():
@@ -36,18 +36,20 @@ def all_statuses(parts: Parts) -> Iterator[Status]:
 
 
 def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Json:
-    """Return the targets that a URL's query asks for, failing ones first, then by account, kind and id.
+    """Return the targets that a URL's query asks for, by state (failing first), account, kind and id.
 
     `states` counts the targets of every state that match the rest of the query. `matched` counts those of the states
-    that are asked for, of which `targets` has at most `limit`, from the offset on. Raises HTTPException (400) if a
-    parameter is unknown or invalid.
+    that are asked for, of which `targets` has at most `limit`, from the offset on.
+
+    Raises:
+        HTTPException: a parameter is unknown or invalid (400).
     """
     asked = _read_query(parts, query)
     offset, wanted = asked["offset"], asked["state"] or STATES
     known, words = list(all_statuses(parts)), set(asked["search"].casefold().split())
     matching = [one for one in known if _matches(asked, words, one)]
     found = [one for one in matching if one.state in wanted]
-    # The rows up to the end of the page; a sort of all targets would take long.
+    # Only the rows up to the end of the page, because a sort of all targets would take longer.
     rows = nsmallest(offset + limit, found, key=lambda one: (STATES.index(one.state), one.key))
     return {
         "query": asked,
@@ -60,7 +62,6 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
 
 
 def _read_query(parts: Parts, query: QueryParams) -> Json:
-    """Return a URL's parameters: `search` as one text, `offset` as a number, and the others as tuples of values."""
     plans, accounts = parts.schedule.plans, parts.schedule.accounts
     allowed = {"search": None, "collector": plans, "account": accounts, "state": STATES, "offset": None}
     given = read_fields(query, allowed)
@@ -71,7 +72,6 @@ def _read_query(parts: Parts, query: QueryParams) -> Json:
 
 
 def _matches(asked: Json, words: Collection[str], status: Status) -> bool:
-    """Return whether a target has a collector and an account that are asked for, if any are, and all of the words."""
     target, account = status.target, status.target.client_name
     if asked["collector"] and status.collector not in asked["collector"]:
         return False
@@ -84,7 +84,7 @@ def _matches(asked: Json, words: Collection[str], status: Status) -> bool:
 
 
 def target_values(parts: Parts, status: Status) -> Json:
-    """Return a target as one collector sees it: times are unix seconds, None if never; `reason` is one word."""
+    """Return a target as one collector sees it; times are unix seconds, or None."""
     wall, due = parts.clocks.wall(), parts.schedule.due_at(status.key)
     return {
         "account": status.target.client_name,

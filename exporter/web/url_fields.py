@@ -11,10 +11,12 @@ Json = dict[str, Any]
 
 
 def read_fields(query: QueryParams, allowed: Mapping[str, Collection[str] | None]) -> dict[str, tuple[str, ...]]:
-    """Return the values of each allowed field, without blanks around them, empty ones and duplicates.
+    """Return each allowed field → its values: stripped, without empty values and duplicates.
 
-    `allowed` is a field → the values that it may have, None for any. Raises HTTPException (400) for any other field or
-    value.
+    `allowed` maps a field to the values that it may have, or to None for any value.
+
+    Raises:
+        HTTPException: there is another field or value (400).
     """
     for name in query:
         if name not in allowed:

@@ -73,7 +73,7 @@ async def test_an_absence_of_an_account_names_twenty_targets_and_says_their_numb
 OFFSET = "offset must be a whole number of at most 9 digits, not"
 # A request → the beginning of its refusal; empty if it is answered.
 QUESTIONS = {
-    "explain?family=edge_dns_queris_total": "no family is named 'edge_dns_queris_total'; did you mean 'edge_dns_q",
+    "explain?family=edge_dns_queris_total": "no collector has a family named 'edge_dns_queris_total'; did you mean ",
     "explain?search=x": "there is no parameter 'search'; there are: family, target",
     "targets?colector=scripts": "there is no parameter 'colector'; there are: search, collector, account, state, ",
     "targets?collector=script": "collector must be one of dns_statistics, ",

@@ -72,8 +72,8 @@ async def test_each_exporter_lists_what_all_of_them_poll(tmp_path: Path) -> None
 
 
 WRONG = {
-    "zone": (404, "there is no kind 'zone'; there are: dns_zone, script, shield_zone"),
-    "rate_limit": (404, "there are: dns_zone, script, shield_zone"),
+    "zone": (404, "service discovery has no kind 'zone'; it has: dns_zone, script, shield_zone"),
+    "rate_limit": (404, "it has: dns_zone, script, shield_zone"),
     "dns_zone?account=other": (400, "account must be one of main, second, not 'other'"),
     "dns_zone?shard=all": (400, "shard must be one of own, not 'all'"),
     "dns_zone?name=x": (400, "there is no parameter 'name'; there are: account, shard"),

@@ -19,22 +19,21 @@ from exporter.web.security_headers import with_headers
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="edge-exporter", charset="UTF-8"'}
-_MOST_BYTES = 72  # bcrypt ignores the bytes of a password after these
-# The most requests whose password is checked or waits for it; more could keep all connections busy.
+_MOST_BYTES = 72  # of a password; bcrypt uses no more
+# The most requests whose password is checked or waits for its check; further requests are refused.
 _MOST_CHECKS = 128
 
 
 class AccessControl:
     """ASGI middleware that admits requests as the web configuration says.
 
-    If users are configured, every request needs a user's password, except those to the health endpoints. A request
-    that changes something needs a password, or a client certificate where these are required; if neither is configured,
-    it is accepted only from this machine. It is never accepted from a web page, whose browser may run on this machine:
-    browsers send an Origin with every such request.
+    If users are configured, every request needs a user's password, except reads of the health endpoints. If neither
+    users nor required client certificates are configured, changes are accepted only from the loopback address. They
+    are never accepted from a web page, whose browser may run on this machine: browsers send an Origin with them.
 
     Passwords are checked one at a time. The last right one of each user is remembered, as a digest that also depends
-    on the user's hash: it is checked again when the hash changes. An unknown name takes as long as a wrong password of
-    the user whose hash is slowest, so that the time of an answer does not show which names exist.
+    on the user's hash: it is checked again when the hash changes. A password of an unknown user is compared with the
+    slowest hash. If all hashes cost the same, the time of an answer does not show which users exist.
     """
 
     def __init__(self, app: ASGIApp, config: WebConfig, executor: Executor, *, route_prefix: str = "/") -> None:
@@ -47,7 +46,7 @@ class AccessControl:
         self.replace(config)
 
     def replace(self, config: WebConfig) -> None:
-        """Apply another configuration from now on."""
+        """Apply a configuration to further requests."""
         users = config.basic_auth_users.items()
         self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users}
         # These two digits of a hash, such as `$2b$10$…`, are its cost: how long a check takes.
@@ -59,7 +58,7 @@ class AccessControl:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests that read are admitted without a password, and answers get no headers."""
+        """Whether reads need no password, and answers get no configured headers."""
         return not self._hashes and not self._headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,15 +77,15 @@ class AccessControl:
         if self._hashes and not (is_reading and scope["path"] in self._open_paths):
             user, colon, password = _credentials(headers.get("authorization", "")).partition(b":")
             if not (colon and await self._is_right(user, password)):
-                raise HTTPException(401, "a user name and a password are needed\n", _CHALLENGE)
+                raise HTTPException(401, "a valid user name and password are needed\n", _CHALLENGE)
         if is_reading:
             return
         if "origin" in headers:
             raise HTTPException(403, "a web page may not change anything here\n")
         is_authenticated = bool(self._hashes) or self._needs_certificate
-        if not is_authenticated and not _is_local(scope["client"]):
+        if not is_authenticated and not _is_loopback(scope["client"]):
             raise HTTPException(
-                403, "changes are accepted from this machine only; configure basic auth to admit others\n"
+                403, "changes are accepted only over the loopback address; configure basic auth to admit others\n"
             )
 
     async def _is_right(self, user: bytes, password: bytes) -> bool:
@@ -106,14 +105,13 @@ class AccessControl:
             return self._digest_by_user.get(user) == digest
 
 
-def _is_local(client: tuple[str, int] | None) -> bool:
-    """Return whether a client runs on this machine; one that has disconnected already has no address."""
-    # A socket for IPv4 and IPv6 shows an IPv4 address with this prefix.
+def _is_loopback(client: tuple[str, int] | None) -> bool:
+    # A client that has disconnected has no address. A socket for IPv4 and IPv6 shows an IPv4 address with this prefix.
     return client is not None and ip_address(client[0].removeprefix("::ffff:")).is_loopback
 
 
 def _credentials(authorization: str) -> bytes:
-    """Return the `name:password` of a header; empty if it is malformed."""
+    """Return the `name:password` of a header; empty if there is none."""
     scheme, _, encoded = authorization.strip().partition(" ")
     try:
         return base64.b64decode(encoded.strip(), validate=True) if scheme.lower() == "basic" else b""

@@ -1,4 +1,4 @@
-"""The server's TLS: its settings, and its context, which is made anew when a certificate is renewed."""
+"""The server's TLS: its settings, and its context, which is replaced when a certificate is renewed."""
 
 import asyncio
 import os
@@ -16,9 +16,9 @@ from exporter.untrusted.regular_file import UnreadableError, read_regular
 from exporter.validation.section import Conflict, Section
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
-# The cipher suites of TLS 1.3, which are always on.
+# The cipher suites of TLS 1.3, which Python cannot select.
 _TLS13_SUITES = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-# The other cipher suites by the standard's names, which the file uses, and their names in OpenSSL.
+# The name of another cipher suite in the file → its name in OpenSSL.
 _OPENSSL_NAMES: Mapping[str, str] = {
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
     "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
@@ -34,14 +34,14 @@ _OPENSSL_NAMES: Mapping[str, str] = {
 
 
 class Pem(NamedTuple):
-    """A certificate, a private key or authorities: the setting that gives the file or text, and the text, if given."""
+    """A certificate, a private key or authorities: the setting's key, and the PEM text; None if neither is set."""
 
     config_key: str
     text: str | None
 
 
-class TlsFileError(Exception):
-    """A file cannot be used; `key` is the configuration key that names it."""
+class TlsSettingError(Exception):
+    """A TLS setting, or the file that it names, cannot be used; `key` is the setting's key."""
 
     def __init__(self, key: str, message: str) -> None:
         self.key = key
@@ -49,7 +49,7 @@ class TlsFileError(Exception):
 
 
 class TlsSettings(Section):
-    """Encryption of connections, and the clients that may connect.
+    """The TLS settings of the web configuration file.
 
     Certificate, key and authorities are each a file or a text in PEM form; if both are given, the file is used.
     `prefer_server_cipher_suites` has no effect, as in other exporters; `curve_preferences` has none because Python
@@ -71,7 +71,7 @@ class TlsSettings(Section):
     curve_preferences: tuple[str, ...] = ()
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require a certificate and its private key; refuse settings of clients' certificates that are not checked."""
+        """Require a certificate and a private key; refuse settings of client certificates that have no effect."""
         for key in ("cert", "key"):
             if getattr(self, key) is None and getattr(self, f"{key}_file") is None:
                 yield (f"{key}_file",), f"missing; expected a file in PEM form, or its text as {key}"
@@ -84,7 +84,7 @@ class TlsSettings(Section):
 
 
 def read_pems(settings: TlsSettings) -> list[Pem]:
-    """Read the certificate, the key and the authorities; raises TlsFileError for a file that cannot be read."""
+    """Read the certificate, the key and the authorities; raises TlsSettingError if a file cannot be read."""
     return [_read_pem(settings, key) for key in ("cert", "key", "client_ca")]
 
 
@@ -97,11 +97,11 @@ def _read_pem(settings: TlsSettings, key: str) -> Pem:
         return Pem(f"{key}_file", read_regular(file).decode("ascii", "replace"))
     except UnreadableError as error:
         # The private key may have been given in place of its file's name.
-        raise TlsFileError(f"{key}_file", error.reason if key == "key" else str(error)) from None
+        raise TlsSettingError(f"{key}_file", error.reason if key == "key" else str(error)) from None
 
 
 def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
-    """Build a context for accepting connections; raises TlsFileError for a file or an option that cannot be used."""
+    """Build a context for accepting connections; raises TlsSettingError if a PEM or all cipher suites are unusable."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ciphers = [_OPENSSL_NAMES[suite] for suite in settings.cipher_suites if suite in _OPENSSL_NAMES]
     is_tls13_alone = bool(settings.cipher_suites) and not ciphers
@@ -114,15 +114,14 @@ def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
     certificate, key, authorities = pems
     wrong = "is encrypted, not in PEM form, or not the key of the certificate; or the certificate is broken"
     with _refusing(key.config_key, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
-        # With a password, OpenSSL does not ask for one.
+        # Without a password, OpenSSL would ask for that of an encrypted key on the terminal.
         context.load_cert_chain(certificate_path, key_path, password="")
     if settings.client_auth_type != "NoClientCert":
-        _check_clients(context, settings, authorities)
+        _require_client_checks(context, settings, authorities)
     return context
 
 
-def _check_clients(context: ssl.SSLContext, settings: TlsSettings, authorities: Pem) -> None:
-    """Make a context check the certificates of clients, by these authorities or those of the system."""
+def _require_client_checks(context: ssl.SSLContext, settings: TlsSettings, authorities: Pem) -> None:
     is_required = settings.client_auth_type == "RequireAndVerifyClientCert"
     context.verify_mode = ssl.CERT_REQUIRED if is_required else ssl.CERT_OPTIONAL
     if authorities.text is None:
@@ -136,18 +135,17 @@ def _check_clients(context: ssl.SSLContext, settings: TlsSettings, authorities: 
 
 @contextmanager
 def _refusing(key: str, message: str) -> Iterator[None]:
-    """Raise TlsFileError for what OpenSSL or the system refuses in the block."""
     try:
         yield
     except (ssl.SSLError, ValueError):
-        raise TlsFileError(key, message) from None
+        raise TlsSettingError(key, message) from None
     except OSError as error:
-        raise TlsFileError(key, f"cannot be used: {error.strerror}") from None
+        raise TlsSettingError(key, f"cannot be used: {error.strerror}") from None
 
 
 @contextmanager
 def _in_memory(pem: Pem) -> Iterator[str]:
-    """Yield the path of a PEM in memory: OpenSSL reads only files, and no key may be written to a disk."""
+    """Yield the path of a PEM in memory: Python loads keys only from files, and no key may be written to a disk."""
     with os.fdopen(os.memfd_create("pem"), "w", encoding="ascii", errors="replace") as file:
         file.write(pem.text or "")
         file.flush()
@@ -155,8 +153,6 @@ def _in_memory(pem: Pem) -> Iterator[str]:
 
 
 def _checked_connection_class(allowed: frozenset[str]) -> type[ssl.SSLObject]:
-    """Return the class of connections that accept a client's certificate only with an allowed name."""
-
     class CheckedConnection(ssl.SSLObject):
         def do_handshake(self) -> None:
             super().do_handshake()
@@ -169,9 +165,9 @@ def _checked_connection_class(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
 
 class ServerTls:
-    """The server's TLS context. Each new connection has the files read again; later ones use their new content.
+    """The server's TLS context, which follows the content of the files.
 
-    If a file cannot be used, the former context stays in force, and this is logged once. `executor` reads the files.
+    If a file cannot be used, the former context stays in force. `executor` reads the files.
     """
 
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:
@@ -181,26 +177,25 @@ class ServerTls:
         self.replace(settings)
 
     def replace(self, settings: TlsSettings) -> None:
-        """Apply other settings to new connections; if a file cannot be used, the former stay. Raises TlsFileError."""
+        """Apply settings to new connections; if that raises TlsSettingError, the former settings stay in force."""
         pems = read_pems(settings)
         self._current = server_context(settings, pems)
         self._settings, self._pems = settings, pems
 
     def latest(self) -> ssl.SSLContext:
-        """Return the context for the next connection, and have the files read on a thread for those after it."""
+        """Return the context for the next connection, and start to read the files for later ones."""
         if self._reading is None or self._reading.done():
-            # If no thread can be started, the next connection tries again.
+            # If no thread can be started now, the next call tries again.
             with suppress(RuntimeError):
                 self._reading = asyncio.get_running_loop().run_in_executor(self._executor, self._refresh)
         return self._current
 
     def _refresh(self) -> None:
-        """Read the files again, and apply them if their content differs from what is in force."""
         try:
             if read_pems(self._settings) != self._pems:
                 self.replace(self._settings)
             self._fault = ""
-        except TlsFileError as error:
+        except TlsSettingError as error:
             if str(error) != self._fault:
                 logger().error("TLS file not usable, the old one stays in force", key=error.key, error=str(error))
             self._fault = str(error)

@@ -1,4 +1,4 @@
-"""Reads the web configuration file that all Prometheus exporters share: TLS, response headers and basic auth."""
+"""Reads a web configuration file in the format of the Prometheus exporters: TLS, headers of answers, basic auth."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,14 +9,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from exporter.validation.section import Conflict, Section, validated
 from exporter.validation.yaml_file import read_marked
-from exporter.web.auth.tls import TlsFileError, TlsSettings, read_pems, server_context
+from exporter.web.auth.tls import TlsSettingError, TlsSettings, read_pems, server_context
 
 # A check takes 20 seconds at cost 18, and each further step doubles the time. The last letter of a salt has only two
 # significant bits.
 _BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|1[0-8])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
-# An empty section is none, and the server speaks plain HTTP.
+# An empty section counts as absent: the server speaks plain HTTP.
 _OptionalTls = Annotated[TlsSettings | None, BeforeValidator(lambda given: None if given == {} else given)]
-# Header that may be set → its allowed values in lower case; empty if all are allowed.
+# A header that may be set → its allowed values in lower case; empty if any value is allowed.
 _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
     "Strict-Transport-Security": (),
     "X-Content-Type-Options": ("nosniff",),
@@ -33,13 +33,13 @@ def _check_hash(secret: SecretStr) -> SecretStr:
 
 
 class HttpServerConfig(Section):
-    """The headers that every answer carries; `http2` has no effect, as HTTP/1.1 is served."""
+    """Headers of answers; `http2` has no effect, because HTTP/1.1 is served."""
 
     http2: bool = True
     headers: Mapping[str, str] = Field(default_factory=dict)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Check that only known headers are set, each with an allowed value; one without a value is not sent."""
+        """Check that only known headers are set, each with an allowed value or an empty one."""
         for name, value in self.headers.items():
             allowed = _HEADER_VALUES.get(name)
             if allowed is None:
@@ -51,10 +51,7 @@ class HttpServerConfig(Section):
 
 
 class WebConfig(Section):
-    """The whole file; each of its sections may be absent.
-
-    `basic_auth_users` are names and bcrypt hashes. `rate_limit` has no effect: a scrape sends bytes that are ready.
-    """
+    """The whole file. `basic_auth_users` maps names to bcrypt hashes; `rate_limit` has no effect."""
 
     tls_server_config: _OptionalTls = None
     http_server_config: HttpServerConfig = HttpServerConfig()
@@ -62,15 +59,15 @@ class WebConfig(Section):
     basic_auth_users: Mapping[str, Annotated[SecretStr, AfterValidator(_check_hash)]] = Field(default_factory=dict)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Check the files of certificates and keys."""
+        """Check the TLS settings, with their files."""
         try:
             if self.tls_server_config is not None:
                 server_context(self.tls_server_config, read_pems(self.tls_server_config))
-        except TlsFileError as error:
+        except TlsSettingError as error:
             yield ("tls_server_config", error.key), str(error)
 
 
 def load_web_config(path: Path) -> WebConfig:
-    """Read and check a web configuration file and the files that it names; raises ConfigurationError."""
+    """Read and check a web configuration file and its certificate files; raises ConfigurationError for any fault."""
     file = read_marked(path)
     return validated(file, lambda: WebConfig.model_validate(file.data))

@@ -77,7 +77,7 @@ async def test_every_endpoint_asks_for_a_password_but_health_for_reading(
     assert response.status_code == status
     if status == 401:
         assert response.headers["www-authenticate"] == 'Basic realm="edge-exporter", charset="UTF-8"'
-        assert response.text == "a user name and a password are needed\n"
+        assert response.text == "a valid user name and password are needed\n"
 
 
 RIGHT = f"prometheus:{PASSWORD}".encode()
@@ -114,7 +114,7 @@ async def test_a_password_longer_than_bcrypt_looks_is_compared_by_what_it_sees()
     assert [answer.status_code for answer in answers] == [200, 200]
 
 
-HERE_ONLY = "changes are accepted from this machine only; configure basic auth to admit others\n"
+HERE_ONLY = "changes are accepted only over the loopback address; configure basic auth to admit others\n"
 A_PAGE = "a web page may not change anything here\n"
 
 

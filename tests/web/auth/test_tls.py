@@ -21,7 +21,7 @@ from structlog.testing import capture_logs
 from exporter.blocking import blocking, one_thread
 from exporter.http_server.connections import Connections
 from exporter.http_server.loop_server import LoopServer, bind
-from exporter.web.auth.tls import ServerTls, TlsFileError, TlsSettings, read_pems, server_context
+from exporter.web.auth.tls import ServerTls, TlsSettingError, TlsSettings, read_pems, server_context
 from tests.waiting import END_SECONDS, PATIENCE, until
 from tests.web.certificates import Authority
 
@@ -108,7 +108,7 @@ def test_the_cipher_suites_are_those_that_are_named(settings: TlsSettings, monke
     named = {str(cipher["name"]) for cipher in context.get_ciphers() if cipher["protocol"] != "TLSv1.3"}
     assert named == {"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"}
     monkeypatch.setattr(ssl.SSLContext, "set_ciphers", Mock(side_effect=ssl.SSLError))
-    with pytest.raises(TlsFileError, match="OpenSSL has none of these suites"):
+    with pytest.raises(TlsSettingError, match="OpenSSL has none of these suites"):
         context_of(replace(settings, cipher_suites=suites))
 
 
@@ -244,6 +244,6 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
         ("client_ca", {**clients, "client_ca": "hunter2"}, "is broken, or has no certificate in PEM form"),
     ]
     for key, changes, message in wrong:
-        with pytest.raises(TlsFileError) as refused:
+        with pytest.raises(TlsSettingError) as refused:
             context_of(replace(settings, **changes))
         assert (refused.value.key, str(refused.value).replace(f"{tmp_path}{os.sep}", "")) == (key, message)
