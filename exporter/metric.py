@@ -49,7 +49,7 @@ class DayBuckets:
 
 @dataclass(frozen=True, slots=True)
 class MonthToDate:
-    """A counter's source: a value that grows through a UTC month and starts again with the next."""
+    """A counter's source: a month-to-date value, which starts again with each UTC month."""
 
     value: float
 
@@ -70,7 +70,7 @@ class LastChange:
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
-        """Return the source for numbers, which may be in nested tuples. No texts: their hashes differ by process."""
+        """Return the source for numbers in nested tuples. No texts, because their hashes differ between processes."""
         return cls(float(hash(numbers) & _CHECKSUM_MASK))
 
 

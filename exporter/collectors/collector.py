@@ -174,7 +174,7 @@ ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
 
 
 def attribute(name: str, key: str = "") -> Label[object]:
-    """Return a label that shows the target's attribute `key`, by default `name`; empty if it lacks the attribute."""
+    """Return a label with the value of the target's attribute `key`, by default `name`; empty if there is none."""
     return Label(name, lambda target, _: target.attributes.get(key or name, ""))
 
 
@@ -198,7 +198,7 @@ def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> t
 
 
 def describe_families(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
-    """Return the family of each metric; its labels are those of the target, followed by the metric's own."""
+    """Return the family of each metric; the labels of the target come before the metric's own."""
     names = tuple(label.name for label in labels)
     return tuple(
         FamilyInfo(

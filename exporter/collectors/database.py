@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 UP = FamilyInfo(
     "edge_database_up",
-    "Whether the database answered a statement, polled: 0 from the first failure on.",
+    "Whether the database answered a statement, polled: 0 if the last poll failed.",
     Kind.GAUGE,
     labels=("database",),
 )

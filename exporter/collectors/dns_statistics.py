@@ -96,7 +96,7 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
 
 
 def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
-    # At midnight, the window gains a day without queries and loses its oldest day, which should not count as a change.
+    # At midnight, the window gains a day without queries and loses its oldest day. Neither should count as a change.
     with_queries = [(day, count) for day, count in sorted(days.items()) if count]
     return tuple(with_queries[-_COMPARED_DAYS:])
 

@@ -42,7 +42,7 @@ class Breaches:
         return None if self.overview is None else _counts_by_action(self.overview)
 
     def today_by_action(self) -> dict[str, float | None] | None:
-        """Return today's breaches by action; None if there is no chart.
+        """Return today's breaches by action; None without a usable chart.
 
         A value is 0 if the chart omits today, and None if the chart has today without a readable count for the action.
         """
@@ -52,7 +52,7 @@ class Breaches:
         return {action: counts.get(self.today, if_missing) for action, counts in self.days.items()}
 
     def sources_by_action(self) -> dict[str, DayBuckets]:
-        """Return the counts of days for the ledger, by action; without a chart, no action has days."""
+        """Return the counts of days for the ledger, by action; without a usable chart, no action has days."""
         if self.days is None:
             return dict.fromkeys(ACTIONS, DayBuckets.of(None))
         # Unclassified counts are sums over all actions.

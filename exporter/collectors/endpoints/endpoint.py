@@ -38,7 +38,7 @@ _SOURCE_KEYS = ("value", "days", "month", "info")
 _TARGET_KEYS = ("each", "ids", "kind")
 _NEEDS_PAGE = "needs the key page, the query parameter for the number of the page"
 _WITH_INFO = "set together with info, which takes neither a label nor a scale"
-# Labels that Prometheus, histograms or the exporter's own series already use.
+# Labels that Prometheus, histograms, summaries or the exporter's own series use.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 _TAKEN_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
@@ -174,7 +174,7 @@ class EndpointMetric(Section):
         return tuple(self.info) or ((self.label,) if self.label else ())
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one source, the name's suffix for it, and only keys that it uses; refuse secrets as label values."""
+        """Require one source, a name and keys that fit it, and no label from a field that is named like a secret."""
         sources = _given(self, _SOURCE_KEYS)
         if len(sources) != 1:
             wrong_key = sources[1] if sources else "name"

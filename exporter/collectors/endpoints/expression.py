@@ -16,7 +16,7 @@ MOST_LEVELS = 100
 # Functions that accept null, as which a missing field is read. If an argument of another function is null, the result
 # of that function is null.
 _ACCEPT_NULL = frozenset({"not_null", "type", "to_array", "to_string"})
-# Functions of a list of numbers; they ignore nulls in the list.
+# Functions of a list; a null in the list is ignored.
 _IGNORE_NULLS = frozenset({"sum", "avg", "min", "max"})
 
 
@@ -121,7 +121,7 @@ def _check_function(node: Node) -> None:
         raise ExpressionError(f"{name}() takes {least}{len(signature)} argument(s), found {argument_count}")
 
 
-def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a number
+def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - it may be a bound of a slice
     if not isinstance(node, dict):
         return node
     children = [_sorted_tree(child) for child in node.get("children", ())]
@@ -129,7 +129,7 @@ def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - a bound of a slice is a nu
 
 
 def _children(node: Node) -> list[Node]:
-    # The children of a slice are numbers, its bounds.
+    # The children of a slice are its bounds, which are no nodes.
     return [child for child in node.get("children", ()) if isinstance(child, dict)]
 
 

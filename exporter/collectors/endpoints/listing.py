@@ -49,7 +49,7 @@ class _Found:
 
     def add(self, resource: Resource | None) -> None:
         if resource is None or resource.id in self.ids:
-            # An id that is there twice shows that items moved to other pages between the requests.
+            # If an id is there twice, items may have moved to other pages between the requests.
             self.is_complete = False
             return
         self.ids.add(resource.id)

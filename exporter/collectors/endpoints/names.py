@@ -38,9 +38,8 @@ def _kind_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     labels_by_kind |= {one.own_kind: (one.own_kind, f"{one.own_kind}_id") for one in endpoints if one.own_kind}
     for index, endpoint in enumerate(endpoints):
         if endpoint.kind and endpoint.kind not in labels_by_kind:
-            unknown = f"'{endpoint.kind[:60]}'{suggestion(endpoint.kind, labels_by_kind)}"
-            message = f"there are no targets of the kind {unknown}; known: {', '.join(labels_by_kind)}"
-            yield ("endpoints", index, "kind"), message
+            known = f"{', '.join(labels_by_kind)}{suggestion(endpoint.kind, labels_by_kind)}"
+            yield ("endpoints", index, "kind"), f"found '{endpoint.kind[:60]}', expected one of {known}"
         yield from _label_conflicts(index, endpoint, labels_by_kind.get(endpoint.target_kind, ()))
 
 

@@ -61,7 +61,7 @@ def _read(
 ) -> Mapping[str, T] | T | None:
     """Return the converted result of an expression or, with a label, label value → converted result.
 
-    `convert` receives None for a null in the answer. It is not called for a missing value.
+    `convert` is not called for a missing value; it receives None for a null that `Expression.is_null` finds.
     """
     found = expression.read(document)
     if declared.label:
@@ -79,7 +79,7 @@ def _convert_present(found: object, part: Expression | None, document: object, c
 def _by_label(
     label: str, found: object, expression: Expression, document: object, convert: Convert[T]
 ) -> Mapping[str, T] | None:
-    """Return label value → converted result; None if the answer lacks the data, empty if its data are empty."""
+    """Return label value → converted result; None if the answer lacks the data."""
     if found is None:
         return None
     # An expression such as `{a: A, b: B}` has a branch for each label value.
