@@ -23,7 +23,7 @@ def enveloped(data: Any, *, default_error: bool = False, with_status: bool = Fal
 
 
 def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:
-    """Return a failure in an envelope. The HTTP status means success; `status_code` is the one in the envelope."""
+    """Return a failure in an envelope, with its `status_code` unless this is None; the HTTP status means success."""
     error: dict[str, Any] = {"success": False, "message": message, "errorKey": error_key}
     if status_code is not None:
         error["statusCode"] = status_code

@@ -165,7 +165,8 @@ async def _on_index(request: Request) -> Response:
     template = Environment(autoescape=True).from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
     faults = [one.summary() for one in request.app.state.faults.all()]
     world = _summary(request.app.state.world)
-    return HTMLResponse(template.render(url=url, world=world, faults=faults, kinds=kinds, tries=seed("tries")))
+    values = {"url": url, "world": world, "faults": faults, "kinds": kinds, "tries": seed("tries")}
+    return HTMLResponse(template.render(values, most_listed=_MOST_LISTED_OF_A_KIND))
 
 
 async def _on_tokens(request: Request) -> Response:

@@ -57,13 +57,16 @@ class _Traffic:
 
 
 class DnsZones:
-    """The account's DNS zones and their queries."""
+    """The account's DNS zones and their queries.
+
+    Except for `add_zone`, the methods raise KeyError if there is no such zone.
+    """
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
         self.zones = ResourceIds(FIRST_ZONE_ID, count, seed("names", "dns_zones"), ".example")
         self._clock = clock
         self._noise = noise
-        # Zone → day → the queries that were added to it.
+        # Zone → number of a day → how many queries events have added to the day.
         self._added: dict[int, Counter[int]] = {}
 
     def add_zone(self, name: str, zone_id: int | None = None) -> int:

@@ -27,7 +27,10 @@ class Month(NamedTuple):
 
 
 class Scripts:
-    """The account's edge scripts."""
+    """The account's edge scripts.
+
+    `rename_script`, `set_month`, `month_to_date` and `answer` raise KeyError if there is no such script.
+    """
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
         self.scripts = ResourceIds(FIRST_SCRIPT_ID, count, seed("names", "scripts"))

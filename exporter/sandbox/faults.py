@@ -89,7 +89,7 @@ _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterV
 
 
 class Fault(BaseModel):
-    """A fault, for requests of `path`, or of paths that match `path_regex`; without both, for requests of every path.
+    """A fault, for requests of `path`, or of paths that `path_regex` matches as a whole; without both, for every path.
 
     `times` is the number of requests to which the fault applies; None means no limit.
     """
@@ -109,7 +109,7 @@ class Fault(BaseModel):
 
     @abstractmethod
     async def apply(self, exchange: Exchange) -> None:
-        """Answer a request."""
+        """Apply the fault to a request."""
 
     def applies_to(self, path: str) -> bool:
         """Return whether the fault applies to requests of a path."""
@@ -236,7 +236,7 @@ class Scripted:
 
 
 class Faults:
-    """The scripted faults. If several apply to a request and are not used up, the oldest is used."""
+    """The scripted faults. Of those that apply to a request and are not used up, the oldest is used."""
 
     def __init__(self) -> None:
         self._scripted: dict[int, Scripted] = {}

@@ -10,7 +10,10 @@ _NIGHTLY_TAGS_KEPT: Final = 14
 
 
 class Images:
-    """The account's container images; some get the tag of a nightly build every day."""
+    """The account's container images; some get the tag of a nightly build every day.
+
+    `tags` and `remove_tag` raise KeyError if there is no such image, and `remove_tag` if the tag cannot be removed.
+    """
 
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock
@@ -24,7 +27,7 @@ class Images:
         del self._tags[registry_id, namespace, name][tag]
 
     def tags(self, registry_id: str, namespace: str, name: str) -> list[str]:
-        """Return the tags of an image; raises KeyError if there is no such image."""
+        """Return the tags of an image."""
         image = (registry_id, namespace, name)
         today = day_number(self._clock.now())
         build_days = range(today - _NIGHTLY_TAGS_KEPT + 1, today + 1) if image in self._images_with_builds else ()

@@ -153,7 +153,7 @@ async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZone
 @_protection(f"GET {_ZONE_PATH}/api-guardian")
 async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the API guardian of a shield zone."""
-    # The platform refuses with the status 200 here. A plan that the list does not show has no guardian either.
+    # The platform refuses with the status 200 here. A zone whose plan the list does not show has no guardian either.
     if world.shield.plan(_require_shield_zone(world, zone_id)) in (None, _BASIC_PLAN):
         error_key = "api_guardian.get_api_guardian.no_configuration"
         return refused(error_key, "The shield zone has no API guardian configuration.", status=200)

@@ -66,7 +66,10 @@ class AccessList:
 
 
 class AccessLists:
-    """The account's custom access lists. In a world that is not healthy, the first list of each shield zone grows."""
+    """The account's custom access lists. In a world that is not healthy, the first list of each shield zone grows.
+
+    `add_entry` raises KeyError if there is no such list.
+    """
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
         self._noise = noise

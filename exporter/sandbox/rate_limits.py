@@ -67,7 +67,10 @@ class RateLimit:
 
 
 class RateLimits:
-    """The account's rate limits; in a healthy world, a burst of breaches lasts half an hour or more."""
+    """The account's rate limits; in a healthy world, a burst of breaches lasts half an hour or more.
+
+    The methods raise KeyError if there is no such rate limit.
+    """
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
         self._shortest_burst = _SHORTEST_HEALTHY_BURST_SECONDS if healthy else _SHORTEST_BURST_SECONDS

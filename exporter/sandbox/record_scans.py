@@ -45,7 +45,10 @@ class _Job:
 
 
 class RecordScans:
-    """The latest scan of every zone; in a healthy world, no scan is missing or fails without an event."""
+    """The latest scan of every zone; in a healthy world, no scan is missing or fails without an event.
+
+    The methods raise KeyError if there is no such zone.
+    """
 
     def __init__(self, noise: Noise, clock: WorldClock, zones: ResourceIds, *, healthy: bool) -> None:
         self._healthy = healthy

@@ -26,7 +26,7 @@ class RequestError(Exception):
 
 
 def reasons(error: ValidationError | RequestValidationError, *, skip: int = 0) -> list[str]:
-    """Return a message for each fault that pydantic found, with the field's path without its first `skip` parts."""
+    """Return a message for each fault that pydantic found; the first `skip` parts of a field's path are left out."""
     lines = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"][skip:])

@@ -13,7 +13,10 @@ _FIRST_PULL_ZONE_ID: Final = 201
 
 
 class ShieldZones:
-    """The account's shield zones, each with a pull zone; in a healthy world, learning mode only ends by an event."""
+    """The account's shield zones, each with a pull zone; in a healthy world, learning mode only ends by an event.
+
+    Except for `page`, the methods raise KeyError if there is no such shield zone.
+    """
 
     def __init__(self, clock: WorldClock, count: int, *, healthy: bool) -> None:
         self._healthy = healthy
@@ -56,7 +59,7 @@ class ShieldZones:
     def fields(self, zone_id: int) -> dict[str, Any]:
         """Return a shield zone as the list shows it."""
         row = self._row(zone_id)
-        # In a healthy world, learning mode began today, every day, so that it never ends.
+        # In a healthy world, learning mode always began today, so that it never ends.
         learning_began = day_number(self._clock.now()) * DAY if self._healthy else self._began_at
         own = {
             "shieldZoneId": zone_id,

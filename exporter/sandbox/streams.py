@@ -65,7 +65,7 @@ class Stream:
             case {"type": "close"}:
                 self.close()
             case _:
-                raise ProtocolError("This is not a request of the protocol")
+                raise ProtocolError("This is not a valid request of the protocol")
         return {}
 
     def _is_autocommit(self) -> bool:
