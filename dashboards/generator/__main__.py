@@ -1,4 +1,4 @@
-"""Writes the JSON of the dashboards, or checks that the committed files are what the code generates."""
+"""Writes the JSON of the dashboards, or checks that the files are what the code generates."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from dashboards.generator.grafana import generate
 @click.command()
 @click.option("--check", is_flag=True, help="Write nothing; fail with the names of the files that differ.")
 def main(*, check: bool) -> None:
-    """Generate the Grafana dashboards, in the folder of the repository."""
+    """Generate the Grafana dashboards; the working directory must be that of the repository."""
     wanted = {Path("dashboards") / f"{page.uid}.json": generate(page) for page in PAGES}
     wanted[endpoints.FOLDER / f"{endpoints.UID}.json"] = generate(endpoints.page())
     differing = [path for path in wanted if not path.is_file() or path.read_text(encoding="utf-8") != wanted[path]]

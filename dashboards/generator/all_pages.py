@@ -1,4 +1,4 @@
-"""Lists all dashboards, and adds to each a row for the metrics without a panel, and marks of critical alerts."""
+"""Lists the dashboards of `pages/`, with marks of critical alerts, and with rows for metrics that no panel shows."""
 
 from dataclasses import replace
 

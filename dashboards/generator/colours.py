@@ -40,7 +40,7 @@ RED_FROM_ONE = red_from(1)
 
 
 def warn_from(value: float) -> Thresholds:
-    """Colour values green below a limit, and orange from it on: worth a look, but nothing is broken."""
+    """Colour values green below a limit, and orange from it on."""
     return Thresholds(Colour.GOOD, ((value, Colour.WARN),))
 
 
@@ -50,7 +50,7 @@ def warn_then_red(warn: float, bad: float) -> Thresholds:
 
 
 def red_then_warn(bad_below: float, warn_below: float) -> Thresholds:
-    """Colour values red below the first limit, green from the second one on, and orange between: for remaining time."""
+    """Colour values red below the first limit, green from the second one on, and orange between them."""
     return Thresholds(Colour.BAD, ((bad_below, Colour.WARN), (warn_below, Colour.GOOD)))
 
 

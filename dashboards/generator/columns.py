@@ -1,4 +1,4 @@
-"""Defines the columns that tables of several pages use."""
+"""Defines columns that more than one table uses."""
 
 from dashboards.generator import links
 from dashboards.generator.colours import warn_then_red

@@ -37,7 +37,6 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
 
 
 def _highest_series(info: FamilyInfo, matchers: tuple[str, ...]) -> str:
-    """Return a query for the series of a metric that are the highest at the end of the time range."""
     expr = highest(_value(info, matchers), *info.labels)
     if not info.labels:
         return expr
@@ -46,13 +45,12 @@ def _highest_series(info: FamilyInfo, matchers: tuple[str, ...]) -> str:
 
 
 def _legend(labels: tuple[str, ...]) -> str:
-    """Return a legend of the labels, without the ids of things whose name is a label, too."""
+    """Return a legend of the labels; a label such as `script_id` is left out if there is a label `script`."""
     shown = [label for label in labels if not (label.endswith("_id") and label.removesuffix("_id") in labels)]
     return " ".join(f"{{{{{label}}}}}" for label in shown)
 
 
 def _value(info: FamilyInfo, matchers: tuple[str, ...], at: str = "") -> str:
-    """Return a query for a metric's values: a counter's rate, a time as its age."""
     if info.kind is Kind.COUNTER:
         return rate(info.name, *matchers, at=at)
     value = gauge(info.name, *matchers, at=at)

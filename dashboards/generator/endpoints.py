@@ -27,7 +27,6 @@ def page() -> Page:
 
 
 def _row(file: Path) -> Row:
-    """Return a row with a panel for each metric of a file."""
     settings = load(file, {}, _ACCOUNT)
     names = {endpoint.name for endpoint in settings.endpoints}
     panels = tuple(

@@ -1,6 +1,6 @@
 """Converts pages to Grafana dashboards: variables, annotations, links and the positions of panels.
 
-It writes the classic schema, which file provisioning and the sidecar read. Tests read the result with Grafana's SDK.
+It writes the classic schema, which file provisioning and the sidecar read.
 """
 
 import json
@@ -60,7 +60,6 @@ def build(page: Page) -> JSON:
 
 
 def _variables(page: Page) -> list[JSON]:
-    """Return the data source, the choices of the page, and the variables that its queries and links need."""
     source = _choice("datasource", "datasource", "Data source", "The Prometheus that scrapes the exporter.")
     chosen = [source | {"query": "prometheus"}, *(_variable(variable) for variable in page.variables)]
     if any(promql.TOP in query.expr for panel in page.panels for query in panel.queries):
@@ -81,7 +80,6 @@ def _variables(page: Page) -> list[JSON]:
 
 
 def _choice(kind: str, name: str, label: str, about: str) -> JSON:
-    """Return the properties that all kinds of variables have."""
     return {
         "type": kind,
         "name": name,
@@ -98,7 +96,6 @@ def _choice(kind: str, name: str, label: str, about: str) -> JSON:
 
 
 def _variable(variable: Variable) -> JSON:
-    """Return a choice of the page, whose values a query finds."""
     built = _choice("query", variable.name, variable.title, variable.about)
     built |= {"datasource": SOURCE, "refresh": _ON_TIME_RANGE_CHANGED, "sort": _ALPHABETICAL}
     if variable.text:
@@ -114,16 +111,13 @@ def _variable(variable: Variable) -> JSON:
 
 
 def _values_of(query: str, kind: int) -> JSON:
-    """Return the properties of a variable for the query that finds its values."""
     asked = {"qryType": kind, "query": query, "refId": "PrometheusVariableQueryEditor-VariableQuery"}
     return {"definition": query, "query": asked}
 
 
 def _pattern(text: str, value: str) -> str:
-    """Return the pattern by which Grafana finds two labels in a series: the shown text and the value.
-
-    The labels of a series are sorted by name. The text may be missing.
-    """
+    """Return the pattern by which Grafana finds the value in a series and, if there is one, the text shown for it."""
+    # The labels of a series are sorted by name.
     shown, chosen = f'{text}="(?<text>[^"]+)"', f'{value}="(?<value>[^"]+)"'
     return rf"/(?:{shown},\s*)?{chosen}/" if text < value else rf"/{chosen}(?:,\s*{shown})?/"
 
@@ -144,7 +138,6 @@ def _annotation(declared: Annotation) -> JSON:
 
 
 def _panels(page: Page) -> list[JSON]:
-    """Return rows and panels with their positions, from top to bottom; a folded row contains its panels."""
     placed: list[JSON] = []
     y = 0
     for row in page.rows:
@@ -163,18 +156,10 @@ def _panels(page: Page) -> list[JSON]:
     return placed
 
 
-def _placed(row: Row, y: int) -> tuple[list[JSON], int]:
-    """Place each panel of a row as high as possible, then as far left as possible.
-
-    Args:
-        row: the row.
-        y: the first grid line of its panels.
-
-    Returns:
-        The panels, and the first grid line below them.
-    """
+def _placed(row: Row, first_line: int) -> tuple[list[JSON], int]:
+    """Place each panel as high as possible, then as far left; return the panels, and the first grid line below them."""
     # The first free grid line of each column.
-    free = [y] * GRID
+    free = [first_line] * GRID
     panels: list[JSON] = []
     for declared in row.panels:
         # Every position at which the panel fits: its first grid line, and its first column.

@@ -1,7 +1,7 @@
 """Computes the smallest step of a query from the default intervals of the collectors.
 
-The step is the interval of the collector whose metrics the query reads, so that `$__rate_interval` spans four polls.
-With a smaller step, a rate would be zero between two polls, and a spike at each.
+The step is the longest interval of the collectors whose metrics the query reads, so that `$__rate_interval` spans four
+polls. With a smaller step, a rate would be zero between two polls, and a spike at each.
 """
 
 import re
@@ -10,7 +10,7 @@ from exporter.collectors.catalogue import CATALOGUE
 
 # For the exporter's own metrics, which change at any time.
 OWN_METRICS = "1m"
-# The distance between samples that `backfill` writes.
+# The distance between samples that `backfill` writes by default.
 HISTORY = "15m"
 # For closed days of the platform's charts.
 DAY = "1d"

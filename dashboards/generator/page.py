@@ -37,7 +37,7 @@ class View:
     Attributes:
         steps: the colours of values.
         words: values that are shown as words.
-        none: the text of an empty panel.
+        none: the text that is shown in place of a missing value.
         height: the number of grid rows.
         since: the panel's own time range, which overrides that of the page.
     """
@@ -57,7 +57,7 @@ class TimeSeries(View):
 
     Attributes:
         stack: whether the series add up to a total.
-        bars: whether each point is the value of a period.
+        bars: whether each value is drawn as a bar.
         dashed: regular expressions for the legends of lines that are only for comparison.
         painted: legends with a fixed colour.
         least: the start of the axis; None for the smallest value.
@@ -88,17 +88,19 @@ class Reason:
     Attributes:
         value: the result of the tile's query in this case, below 0.
         word: what the tile shows in this case.
+        means: when the tile shows the word, for the panel's text.
         expr: a query that has a result while the reason applies.
     """
 
     value: int
     word: Word
+    means: str
     expr: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile(Stat):
-    """A figure of 0 or more, or a word that says why it is unknown. `none` is shown if nothing of its kind is polled.
+    """A figure of 0 or more, or a word that says why the figure is unknown.
 
     Attributes:
         unknown: the reasons why a 0 may be wrong, the most important first.
@@ -122,7 +124,7 @@ class Column:
         title: the heading.
         query: the query whose values it shows; empty for a column that shows a label.
         label: the label whose values it shows.
-        link: the path of a page about the subject of the row.
+        link: the address of a page about the subject of the row.
         hidden: whether it only provides values for links.
     """
 
@@ -152,7 +154,7 @@ class Panel:
     """A panel: its queries, how it is drawn, and the texts of its information mark.
 
     Attributes:
-        shows: one or two sentences about what it shows.
+        shows: what it shows, in sentences.
         act: what to do when it is red or, if it cannot turn red, when it looks wrong.
         width: how many of the page's 24 columns it takes.
     """

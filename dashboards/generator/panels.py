@@ -6,23 +6,11 @@ from dataclasses import replace
 from dashboards.generator.page import Column, Panel, Query, Row, Table, Tile, View
 from dashboards.generator.queries import figures
 
-# The word in place of a figure → when a tile shows it.
-_MEANINGS = {
-    "SILENT": "SILENT if no exporter answers or a shard is missing",
-    "OLD DATA": "OLD DATA if an account has had no good poll for two intervals",
-    "NO RULES": "NO RULES if Prometheus does not evaluate the shipped rules",
-}
-
 
 def panel(title: str, shows: str, act: str, view: View, *content: str | Query | Column) -> Panel:
-    """Make a panel.
+    """Make a panel of its texts, view and content, which are queries and, for a table, columns.
 
-    Args:
-        title: its heading.
-        shows: what it shows.
-        act: what to do about it.
-        view: how it is drawn.
-        content: its queries, and the columns of a table. The queries of a table add labels to the rows of its columns.
+    The queries of a table add labels to the rows of its columns.
     """
     columns = tuple(each for each in content if isinstance(each, Column))
     of_columns = _queries(column.query for column in columns if column.query)
@@ -38,10 +26,9 @@ def _queries(written: Iterable[str | Query]) -> tuple[Query, ...]:
 
 
 def _tile(plain: Panel, view: Tile) -> Panel:
-    """Make a tile of a panel: it shows why its figure is unknown."""
     (query,) = plain.queries
     query = replace(query, expr=figures.count_or_reason(query.expr, *view.unknown))
-    meanings = ", ".join(_MEANINGS[reason.word.text] for reason in view.unknown)
+    meanings = ", ".join(f"{reason.word.text} if {reason.means}" for reason in view.unknown)
     act = f"{plain.act} If the figure is unknown, the tile says why: {meanings}."
     return replace(plain, act=act, view=replace(view, words=figures.WORDS), queries=(query,))
 

@@ -35,7 +35,7 @@ def bottom(expr: str, limit: int) -> str:
 
 
 def among(expr: str, ranking: str, *labels: str) -> str:
-    """Keep the series of `expr` that have the same labels as a series of `ranking`."""
+    """Keep the series of `expr` that have these labels in common with a series of `ranking`."""
     return f"({expr}) and on ({', '.join(labels)}) {ranking}"
 
 
@@ -45,13 +45,9 @@ def ratio(part: str, whole: str, *labels: str) -> str:
 
 
 def with_label(expr: str, source: str, label: str, *on: str) -> str:
-    """Add a label from an info metric to the series of a query.
+    """Add a label of the info metric `source` to the series of `expr` that have the labels `on` in common with it.
 
-    Args:
-        expr: the query. Series without a match are kept unchanged.
-        source: the info metric.
-        label: the label to add.
-        on: the labels that both have in common.
+    The other series are kept unchanged.
     """
     matched = f"on ({', '.join(on)})"
     named = highest(source, *on, label)

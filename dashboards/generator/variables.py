@@ -6,7 +6,6 @@ from dashboards.generator.selectors import ACCOUNT, gauge, series
 
 
 def _by_name(name: str, title: str, about: str, family: str, *, value: str, text: str) -> Variable:
-    """Return a choice of ids, which are shown by their names; the labels `value` and `text` of a family have both."""
     return Variable(name, title, about, highest(gauge(family, ACCOUNT), text, value), value, text)
 
 

@@ -20,9 +20,9 @@ def panel(declared: Panel) -> JSON:
     """Build a panel without its position on the page."""
     match declared.view:
         case TimeSeries():
-            built = _lines(declared, declared.view)
+            built = _graph(declared, declared.view)
         case Stat():
-            built = _numbers(declared)
+            built = _figures(declared)
         case StateTimeline():
             built = _timeline(declared)
         case Table():
@@ -36,7 +36,7 @@ def panel(declared: Panel) -> JSON:
         "targets": _targets(declared),
         "transparent": False,
         "repeatDirection": "h",
-        **_given(timeFrom=declared.view.since or None),
+        **_without_none(timeFrom=declared.view.since or None),
     }
 
 
@@ -58,13 +58,12 @@ def _targets(declared: Panel) -> list[JSON]:
     shape = "table" if isinstance(declared.view, Table) else "time_series"
     return [
         query(one.expr, one.step, letter, instant=declared.instant)
-        | {"format": shape, **_given(legendFormat=one.legend or None)}
+        | {"format": shape, **_without_none(legendFormat=one.legend or None)}
         for letter, one in zip(ascii_uppercase, declared.queries, strict=False)
     ]
 
 
-def _lines(declared: Panel, view: TimeSeries) -> JSON:
-    """Build a graph."""
+def _graph(declared: Panel, view: TimeSeries) -> JSON:
     wide = declared.width >= _WIDE
     opacity = 8
     if view.bars:
@@ -76,7 +75,7 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
         "fillOpacity": opacity,
         "lineWidth": 1,
         "showPoints": "never",
-        **_given(
+        **_without_none(
             stacking={"mode": "normal", "group": "A"} if view.stack else None,
             thresholdsStyle={"mode": "dashed"} if view.steps else None,
         ),
@@ -98,7 +97,6 @@ def _lines(declared: Panel, view: TimeSeries) -> JSON:
 
 
 def _line_overrides(view: TimeSeries) -> list[JSON]:
-    """Return the properties of single lines: their colours, the label of their axis, and their dashes."""
     overrides = [_override("byName", name, {"color": _fixed(colour)}) for name, colour in view.painted]
     if view.axis:
         # As an override of numbers, because one field is the time.
@@ -109,15 +107,14 @@ def _line_overrides(view: TimeSeries) -> list[JSON]:
     return overrides
 
 
-def _numbers(declared: Panel) -> JSON:
-    """Build large figures."""
+def _figures(declared: Panel) -> JSON:
     return {
         "type": "stat",
         "options": {
             "graphMode": "none",
             # Without sizes, Grafana would fill the panel with the figure.
             "text": {"titleSize": 13, "valueSize": 24},
-            "colorMode": "background" if _is_alarming(declared) else "value",
+            "colorMode": "background" if _can_turn_red_or_orange(declared) else "value",
             "reduceOptions": _NEWEST,
             "justifyMode": "auto",
             "orientation": "auto",
@@ -131,7 +128,6 @@ def _numbers(declared: Panel) -> JSON:
 
 
 def _timeline(declared: Panel) -> JSON:
-    """Build a row of coloured states for each series."""
     return {
         "type": "state-timeline",
         "options": {
@@ -148,7 +144,6 @@ def _timeline(declared: Panel) -> JSON:
 
 
 def _table(declared: Panel, view: Table) -> JSON:
-    """Build a table."""
     # With Grafana's default minimum width, the last columns would not be visible.
     custom = {"filterable": True, "minWidth": 60, "align": "auto", "inspect": False}
     return {
@@ -172,7 +167,6 @@ def _table(declared: Panel, view: Table) -> JSON:
 
 
 def _transformations(declared: Panel, view: Table) -> list[JSON]:
-    """Return transformations that select the fields, join the results on common labels, and set order and headings."""
     if not view.columns:
         return [{"id": "organize", "options": {"excludeByName": {"Time": True}}}]
     # Grafana names the value of a single result "Value", and those of several results "Value #A", "Value #B" and so on.
@@ -199,7 +193,6 @@ def _transformations(declared: Panel, view: Table) -> list[JSON]:
 
 
 def _column(column: Column) -> JSON:
-    """Return the properties by which a column differs from the defaults of its table."""
     # Without `noValue` here, every empty cell would show the text of the empty table.
     properties: JSON = {"unit": "string" if column.label else column.unit, "noValue": "-"}
     if column.decimals is not None:
@@ -221,14 +214,7 @@ def _column(column: Column) -> JSON:
 
 
 def _fields(declared: Panel, colour: str, overrides: list[JSON] | None = None, **others: object) -> JSON:
-    """Return how values are shown.
-
-    Args:
-        declared: the panel.
-        colour: the mode by which Grafana chooses colours.
-        overrides: the properties of single columns or series.
-        others: more defaults; None is left out.
-    """
+    """Return how values are shown; `colour` is the mode by which Grafana chooses colours."""
     view = declared.view
     return {
         "defaults": {
@@ -236,7 +222,7 @@ def _fields(declared: Panel, colour: str, overrides: list[JSON] | None = None, *
             "thresholds": _thresholds(view.steps or Thresholds(Colour.QUIET)),
             "color": {"mode": colour},
             "noValue": view.none,
-            **_given(
+            **_without_none(
                 decimals=view.decimals,
                 mappings=_words(view.words) if view.words else None,
                 **others,
@@ -247,17 +233,14 @@ def _fields(declared: Panel, colour: str, overrides: list[JSON] | None = None, *
 
 
 def _has_series_by_label(declared: Panel) -> bool:
-    """Return whether a query of the panel has a series for each value of a label."""
     return any("{{" in one.legend for one in declared.queries)
 
 
-def _is_alarming(declared: Panel) -> bool:
-    """Return whether the panel can turn red or orange."""
+def _can_turn_red_or_orange(declared: Panel) -> bool:
     return bool(declared.colours & {Colour.BAD, Colour.WARN})
 
 
-def _given(**values: object) -> JSON:
-    """Return the values that are not None."""
+def _without_none(**values: object) -> JSON:
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -278,7 +261,6 @@ def _words(words: tuple[Word, ...]) -> list[JSON]:
 
 
 def _override(matcher: str, subject: str, properties: JSON) -> JSON:
-    """Return properties for the columns or series that a matcher of Grafana selects."""
     return {
         "matcher": {"id": matcher, "options": subject},
         "properties": [{"id": name, "value": value} for name, value in properties.items()],

@@ -1,4 +1,4 @@
-"""Adds a row to a page for the metrics that no panel shows, with a generated panel for each metric."""
+"""Adds rows to pages for the metrics that no panel shows, with a generated panel for each metric."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from exporter.collectors.collector import Collector
 from exporter.metric import FamilyInfo
 
 TITLE = "Other metrics"
-# The beginning of a family's name → its page; all other families are on the overview.
+# The beginning of a family's name → the page that shows the family; the overview shows all others.
 SUBJECTS = {"edge_dns_": "edge-dns", "edge_script_": "edge-scripts", "edge_shield_": "edge-shield"}
 SUBJECTS |= dict.fromkeys(("edge_database_", "edge_container_", "edge_search_"), "edge-database")
 OTHERS = "edge-overview"
@@ -20,7 +20,7 @@ _COLUMNS = 3
 
 
 def with_remaining(pages: Sequence[Page]) -> tuple[Page, ...]:
-    """Add to each page a folded row with the metrics of its subject that no panel of any page shows."""
+    """Add folded rows with the metrics that no panel of any page shows, each to the page of the metrics' subject."""
     queries = [query for page in pages for panel in page.panels for query in panel.queries]
     shown = {name for query in queries for name in re.findall(r"\bedge_\w+", query.expr)}
     missing: dict[str, list[tuple[Collector, FamilyInfo]]] = {page.uid: [] for page in pages}
@@ -32,7 +32,6 @@ def with_remaining(pages: Sequence[Page]) -> tuple[Page, ...]:
 
 
 def _with_row(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Page:
-    """Add a row with a panel for each of these metrics, three panels next to each other; no row if there are none."""
     panels: list[Panel] = []
     for start in range(0, len(missing), _COLUMNS):
         line = missing[start : start + _COLUMNS]
@@ -44,5 +43,4 @@ def _with_row(page: Page, missing: Sequence[tuple[Collector, FamilyInfo]]) -> Pa
 
 
 def _page_of(family: str) -> str:
-    """Return the id of the page that shows a family."""
     return next((uid for beginning, uid in SUBJECTS.items() if family.startswith(beginning)), OTHERS)

@@ -19,12 +19,10 @@ def _of_exporters(expr: str) -> str:
 
 
 def _by_instance(name: str) -> str:
-    """Return a query for a gauge of each instance."""
     return highest(series(name, INSTANCE), "instance")
 
 
 def _rate(name: str, *by: str) -> str:
-    """Return a query for the rate of a counter of the chosen accounts and instances, summed by labels."""
     return total(own_rate(name, *_API), *by)
 
 
@@ -84,7 +82,6 @@ _TIGHTEST = top(f"({_DEMAND_AT_END} / {_BUDGET_AT_END})")
 
 
 def _of_tightest(expr: str, legend: str) -> Query:
-    """Return a query for the accounts that need the largest share of their budget."""
     return Query(among(expr, _TIGHTEST, "account"), legend)
 
 
@@ -95,8 +92,8 @@ _CALLS = row(
         "API budget",
         "Calls a second by account: allowed by the budget, asked for by targets and intervals, and made. Only the"
         " accounts that need the largest share of their budget.",
-        "If more calls are asked for than allowed, polls come late. Raise requests_per_second if the platform allows"
-        " it, lengthen intervals, or poll fewer targets.",
+        "If more calls are asked for than allowed, targets are polled less often than configured. Raise"
+        " requests_per_second if the platform allows it, lengthen intervals, or poll fewer targets.",
         TimeSeries(unit="reqps", dashed=(".+: asked for", ".+: allowed")),
         _of_tightest(_rate("edge_api_requests_total", "account"), "{{account}}: made"),
         _of_tightest(total(series(_DEMAND, *_API), "account"), "{{account}}: asked for"),
@@ -153,7 +150,7 @@ _CALLS = row(
     panel(
         "Latency by share",
         "The time within which half, 90 % and 99 % of the calls were answered.",
-        "If 99 % is near the configured timeout, calls will fail: raise the timeout.",
+        "If 99 % is near the configured timeout, calls fail at times: raise the timeout.",
         TimeSeries(unit="s"),
         Query(f"histogram_quantile(0.5, {_LATENCY})", "half of the calls"),
         Query(f"histogram_quantile(0.9, {_LATENCY})", "90 %"),
@@ -173,17 +170,14 @@ _INTERVAL = highest(series("edge_exporter_collector_interval_seconds", INSTANCE)
 
 
 def _chosen(name: str, by: tuple[str, ...]) -> str:
-    """Select a family of the chosen instances and, if it has accounts, of the chosen accounts."""
     return series(name, *(_API if "account" in by else (INSTANCE,)))
 
 
 def _now(name: str, *by: str) -> str:
-    """Sum the present values of a gauge."""
     return total(_chosen(name, by), *by)
 
 
-def _lately(name: str, *by: str) -> str:
-    """Sum the increase of a counter within the time range."""
+def _in_time_range(name: str, *by: str) -> str:
     return total(f"increase({_chosen(name, by)}[$__range])", *by)
 
 
@@ -193,9 +187,9 @@ _KINDS = (
     (_now("edge_window_mismatched_targets", "account"), "", "total differs from its days"),
     (_now("edge_exporter_absent_families", "collector", "cause"), "cause", "metrics absent: $1"),
     (_now("edge_exporter_series_dropped", "family"), "family", "series left out of $1"),
-    (_lately("edge_api_unexpected_values_total", "account", "field"), "field", "unknown value of $1"),
-    (_lately("edge_exporter_ledger_corrections_total", "family"), "family", "count lowered: $1"),
-    (_lately("edge_exporter_task_failures_total", "task"), "task", "task failed: $1"),
+    (_in_time_range("edge_api_unexpected_values_total", "account", "field"), "field", "unknown value of $1"),
+    (_in_time_range("edge_exporter_ledger_corrections_total", "family"), "family", "count lowered: $1"),
+    (_in_time_range("edge_exporter_task_failures_total", "task"), "task", "task failed: $1"),
     (f"1 - {highest(series('edge_exporter_shard_held', INSTANCE), 'shard')}", "shard", "no one holds shard $1"),
     (count(gauge("edge_target_labels", ACCOUNT), "account"), "", "has labels"),
     (count(gauge("edge_alert_threshold", ACCOUNT), "account", "alert"), "alert", "has a threshold: $1"),
@@ -210,8 +204,8 @@ _SCHEDULE = row(
     panel(
         "Staleness by collector",
         "The age of the oldest values of each collector, in intervals of the collector.",
-        "At 3 the target's series end. If one collector rises, a target fails, which the Overview page names. If all"
-        " rise, the account does not answer, or polls come late.",
+        "By default, a target's series end at 3. If one collector rises, a target fails, which the Overview page names."
+        " If all rise, the account does not answer, or polls come late.",
         TimeSeries(unit="none", decimals=1, steps=warn_then_red(2, 3)),
         Query(
             f"{highest(age('edge_target_last_success_timestamp_seconds', ACCOUNT), 'collector')}"

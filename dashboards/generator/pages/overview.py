@@ -9,7 +9,7 @@ from dashboards.generator.queries import alerts, figures, findings, subject
 from dashboards.generator.queries.figures import NO_RULES, SILENT, staleness
 from dashboards.generator.selectors import ACCOUNT, age, gauge, own_rate, series
 
-# An account is down if one shard is refused.
+# If several exporters report an account, one that reports it as down decides.
 _UP = lowest(series("edge_up", ACCOUNT), "account")
 _TARGET_UP = gauge("edge_target_up", ACCOUNT)
 # Databases belong to no account.
@@ -29,13 +29,11 @@ _LATELY = f"last_over_time({series('edge_exporter_build_info')}[1d])"
 _DOWN = f"sum({series('up')} == bool 0 and on (job, instance) {_LATELY})"
 
 
-def _accounts(expr: str) -> str:
-    """Limit a column to 50 accounts."""
+def _at_most_50(expr: str) -> str:
     return top(expr, 50)
 
 
 def _by_account(recorded: str) -> str:
-    """Sum a recorded series by account, for the 20 accounts with the highest values."""
     return top(total(series(recorded, ACCOUNT), "account"), 20)
 
 
@@ -45,7 +43,7 @@ _NOW = row(
     panel(
         "Exporters down",
         "Exporters that Prometheus scraped within the day and cannot scrape now.",
-        "Read the last lines of its log. Until it is back, this page shows other exporters only, or nothing.",
+        "Read the end of the exporter's log. Until it is back, this page shows other exporters only, or nothing.",
         Tile(unknown=(SILENT,)),
         _DOWN,
     ),
@@ -73,7 +71,7 @@ _NOW = row(
     panel(
         "Oldest values",
         "The age of the oldest values of a target, in intervals of its collector.",
-        "After three intervals a target's series end: find it in the table of failing targets.",
+        "By default, a target's series end after three intervals: find it in the table of failing targets.",
         Tile(unknown=(SILENT,), unit="suffix: intervals", decimals=1, steps=figures.STALE),
         highest(staleness()),
     ),
@@ -81,7 +79,7 @@ _NOW = row(
         "API budget asked for",
         "The calls a second that targets and intervals need, as a share of the budget; the account with the highest"
         " share.",
-        "Above 100 %, polls are late: raise the budget, lengthen intervals, or poll fewer targets.",
+        "Above 100 %, targets are polled less often than configured: raise the budget, or poll fewer targets.",
         Tile(unknown=(SILENT,), unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
         highest(f"{_DEMAND} / {_BUDGET}"),
     ),
@@ -99,8 +97,8 @@ _WRONG = row(
     (24, 24),
     panel(
         "What stands out now",
-        "Problems in the newest values, without waiting for an alert; at most 20 rows of a kind. The usual traffic of a"
-        " zone is what the shipped rules recorded a day and a week ago or, without these, that of the hour before.",
+        "Problems in the newest values, without waiting for an alert; at most 20 rows of a kind. The traffic of a zone"
+        " is compared with what the shipped rules recorded a day and a week ago, or with the hour before.",
         "Follow the link in the row. A row with `check` may have a good reason.",
         Table(height=5, none="Nothing stands out.", sort="Urgency"),
         Column("Urgency", findings.FOUND, words=findings.URGENCIES, width=100),
@@ -112,8 +110,8 @@ _WRONG = row(
     ),
     panel(
         "Alerts",
-        "Every alert of the shipped rules, critical ones first; `follows` marks those that Alertmanager inhibits.",
-        "The alert's name links to its runbook, its subject to a page. A pending alert fires if the problem lasts.",
+        "Every alert of the shipped rules, firing ones first; `follows` marks those that Alertmanager inhibits.",
+        "The alert's name links to a runbook, its subject to a page. A pending alert fires if the problem lasts.",
         Table(height=6, none="No alert is pending or fires.", sort="State"),
         Column("State", alerts.ALERTS, words=alerts.STATES, width=85),
         Column("Severity", label="severity", width=100, words=_SEVERITIES),
@@ -139,7 +137,7 @@ _FAILURES = row(
         "Failing targets",
         "Targets whose last poll failed, or whose values are too old, the longest without success first; at most 100.",
         "Follow the account to its failures by reason. If a target never succeeded, usually its id is wrong, or the key"
-        " may not read it: `edge-exporter check` polls every target at once.",
+        " may not read it: `edge-exporter check` polls each target once, and shows why a poll fails.",
         Table(sort="Without success", none="Nothing fails."),
         columns.ACCOUNT,
         Column("Collector", label="collector", width=170),
@@ -182,22 +180,26 @@ _ACCOUNTS = row(
         " Otherwise follow the account's name.",
         Table(sort="Failing"),
         columns.ACCOUNT,
-        Column("State", _accounts(_UP), words=UP_OR_DOWN, width=80),
-        Column("Targets", _accounts(count(_OF_ACCOUNTS, "account"))),
-        Column("Failing", _accounts(total(f"{_OF_ACCOUNTS} == bool 0", "account")), steps=red_from(1), width=95),
-        Column("Pending", _accounts(total(series("edge_targets", ACCOUNT, 'state="pending"'), "account")), width=95),
-        Column("Calls", _accounts(total(own_rate("edge_api_requests_total", ACCOUNT), "account")), unit="reqps"),
+        Column("State", _at_most_50(_UP), words=UP_OR_DOWN, width=80),
+        Column("Targets", _at_most_50(count(_OF_ACCOUNTS, "account"))),
+        Column("Failing", _at_most_50(total(f"{_OF_ACCOUNTS} == bool 0", "account")), steps=red_from(1), width=95),
+        Column("Pending", _at_most_50(total(series("edge_targets", ACCOUNT, 'state="pending"'), "account")), width=95),
+        Column("Calls", _at_most_50(total(own_rate("edge_api_requests_total", ACCOUNT), "account")), unit="reqps"),
         Column(
             "Failed calls",
-            _accounts(total(own_rate("edge_api_request_failures_total", ACCOUNT), "account")),
+            _at_most_50(total(own_rate("edge_api_request_failures_total", ACCOUNT), "account")),
             unit="reqps",
             width=128,
             steps=red_from(0.001),
         ),
-        columns.share("Of budget", _accounts(f"{_DEMAND} / {_BUDGET}")),
-        Column("Waiting", _accounts(total(own_rate("edge_api_throttled_seconds_total", ACCOUNT), "account")), unit="s"),
-        Column("Clock", _accounts(highest(series("edge_exporter_clock_offset_seconds", ACCOUNT), "account")), unit="s"),
-        Column("Resources", _accounts(total(gauge("edge_resources", ACCOUNT), "account"))),
+        columns.share("Of budget", _at_most_50(f"{_DEMAND} / {_BUDGET}")),
+        Column(
+            "Waiting", _at_most_50(total(own_rate("edge_api_throttled_seconds_total", ACCOUNT), "account")), unit="s"
+        ),
+        Column(
+            "Clock", _at_most_50(highest(series("edge_exporter_clock_offset_seconds", ACCOUNT), "account")), unit="s"
+        ),
+        Column("Resources", _at_most_50(total(gauge("edge_resources", ACCOUNT), "account"))),
     ),
 )
 

@@ -48,24 +48,20 @@ _LEARNING_LEFT = f"(({_LEARNING_UNTIL} - time()) and on (account, shield_zone_id
 
 
 def _with_pull_zone(expr: str) -> str:
-    """Add the names of the pull zones that are known."""
     return with_label(expr, INFO, "pull_zone", *ZONES.one)
 
 
 def _mode(engine: str, label: str) -> str:
-    """Return a query for each zone's mode of an engine, as a label."""
     chosen = ZONES.gauge("edge_shield_zone_execution_mode", f'engine="{engine}"')
     renamed = f'label_replace({chosen} == 1, "{label}", "$1", "mode", "(.+)")'
     return ZONES.ranked(renamed, _ZONE_SHOWN, label)
 
 
 def _rules(state: str) -> str:
-    """Return a query for each zone's number of WAF rules in a state."""
     return ZONES.gauge("edge_shield_zone_waf_rules", f'state="{state}"')
 
 
 def _used(number: str, kind: str) -> str:
-    """Divide a number of rules by how many of their kind the plan allows, for each zone."""
     most = ZONES.highest(ZONES.gauge("edge_shield_zone_rules_limit", f'rule_kind="{kind}"'))
     return ZONES.among(ZONES.ratio(number, most), _ZONE_SHOWN)
 
@@ -75,8 +71,8 @@ def _setting(expr: str, setting: str, label: str, value: str) -> str:
 
     Args:
         expr: a query with series by zone and value: 1 for a value that the setting has in the zone, else 0.
-        setting: the name of the setting, in which `$1` is replaced by the value of the label `label`.
-        label: a label whose value is a part of the setting's name.
+        setting: the name of the setting, in which `$1` is replaced by the value of `label`.
+        label: the label that `$1` stands for.
         value: the label with the setting's value.
     """
     named = f'label_replace({expr}, "setting", "{setting}", "{label}", "(.+)")'

@@ -14,24 +14,23 @@ from dashboards.generator.selectors import ACCOUNT, gauge
 _UP = gauge("edge_target_up", ACCOUNT, 'target=~"dns_zone/$zone"')
 
 
-def _of_dns(title: str) -> Panel:
-    """Return a panel of the DNS page, for the one zone of this page."""
+def _dns_panel(title: str) -> Panel:
     return next(panel for panel in dns.PAGE.panels if panel.title == title)
 
 
-_NOW = row("Now", (12, 12), _of_dns("Queries a second"), _of_dns("Today so far"))
+_NOW = row("Now", (12, 12), _dns_panel("Queries a second"), _dns_panel("Today so far"))
 _QUERIES = row(
     "Queries",
     (24, 10, 7, 7),
-    _of_dns("Queries against the same time before"),
-    _of_dns("Queries a day"),
-    _of_dns("Record types, 30 days"),
-    _of_dns("Routing"),
+    _dns_panel("Queries against the same time before"),
+    _dns_panel("Queries a day"),
+    _dns_panel("Record types, 30 days"),
+    _dns_panel("Routing"),
 )
 _RECORDS = row(
     "Records and polls",
     (24, 12, 12),
-    _of_dns("Latest scans"),
+    _dns_panel("Latest scans"),
     panel(
         "Polls",
         "Whether the last poll of the zone by each collector succeeded.",

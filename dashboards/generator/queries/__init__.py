@@ -1,1 +1,1 @@
-"""Defines queries that several dashboards use."""
+"""Defines the queries of alerts, findings and tiles."""

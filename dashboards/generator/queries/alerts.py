@@ -21,12 +21,10 @@ _AN_ALERT = "an alert of the shipped rules is pending or fires"
 
 
 def _alerts(*matchers: str, family: str = "ALERTS") -> str:
-    """Select the series of a family for alerts of the shipped rules, without the watchdog."""
     return f"{family}{{{', '.join((*_NAMES, *matchers))}}}"
 
 
 def _inhibited(rule: Mapping[str, list[str]]) -> str:
-    """Return a query for the alerts that an inhibit rule of Alertmanager inhibits."""
     cause = ", ".join((*rule["source_matchers"], _FIRING))
     return f"{_alerts(*rule['target_matchers'])} and on ({', '.join(rule['equal'])}) ALERTS{{{cause}}}"
 

@@ -1,7 +1,7 @@
 """Defines the query for present problems, from the metrics themselves, without alerts and without their delay.
 
-The usual traffic of a zone is what the shipped rules recorded yesterday and a week ago; without these, that of the hour
-before.
+The traffic of a zone is compared with what the shipped rules recorded a day and a week ago; if nothing is recorded of
+the day before, with that of the hour before.
 
 Each finding is a query for one kind of problem. Its name and its figure are labels, so that all kinds of findings fit
 into one table.
@@ -24,8 +24,8 @@ ROWS = 20
 _FALL, _SURGE = 0.6, 3
 # A burst: breaches in 15 minutes, as a factor of the mean over 28 days, and at least this number.
 _BURST, _BREACHES = 5, 10
-# Platform calls are slow if their mean duration is this factor of the hour before and at least _SLOW_FROM seconds, or
-# if it is at least _SLOW_ALWAYS seconds.
+# Platform calls are slow if their mean duration is above this factor of that of the hour before; the limit is at least
+# _SLOW_FROM and at most _SLOW_ALWAYS seconds.
 _SLOW_ALWAYS, _SLOW_FACTOR, _SLOW_FROM = 2, 3, 0.5
 
 _ACT, _LOOK = 2, 1
@@ -73,18 +73,13 @@ class Finding:
 
 
 def _calls(name: str, *matchers: str, over: str = "15m") -> str:
-    """Count calls by account; only accounts that have any."""
     return f"sum by (account) (increase({series(name, ACCOUNT, *matchers)}[{over}])) > 0"
 
 
 def _steady(collector: str, kind: str, label: str, ago: str) -> str:
     """Select the targets whose polls succeed now and did some time ago: the first poll after an outage is no surge.
 
-    Args:
-        collector: the collector.
-        kind: the kind of the targets.
-        label: the label for their ids.
-        ago: the time, such as `20m`.
+    `label` is the label for their ids; `ago` is the time, such as `20m`.
     """
     matcher = f'collector="{collector}"'
     now, then = (gauge("edge_target_up", ACCOUNT, matcher, at=at) for at in ("", f" offset {ago}"))
@@ -129,7 +124,6 @@ _STEADY_ZONE = _steady("dns_statistics", "dns_zone", "zone_id", "20m")
 
 
 def _over(length: str, at: str = "") -> str:
-    """Return a query for the DNS queries of each zone over a time."""
     return increase(_QUERIES, ACCOUNT, over=length, at=at)
 
 
@@ -141,12 +135,9 @@ _AGAINST_PAST = f"({_over('20m')} / (({_USUAL}) > {_ENOUGH}))"
 
 
 def _unusual(comparison: str, contrary: str, factor: float) -> str:
-    """Find the zones whose traffic is below or above a factor of the usual.
+    """Find the zones whose traffic is below (`<`) or above (`>`) a factor of the usual.
 
-    Args:
-        comparison: `<` or `>`.
-        contrary: the opposite. A zone is left out if its traffic compared with a week ago is on that side of it.
-        factor: the factor.
+    A zone is left out if its traffic, compared with a week ago, is on the contrary side of the factor.
     """
     last_week = f"{_over('20m')} / ({_SPAN} * {series(_RECORDED, ACCOUNT, at=' offset 1w')})"
     return (
@@ -168,7 +159,6 @@ _ONE_SHIELD = ("job", "account", "shield_zone_id")
 
 
 def _on_within_a_week(protection: str) -> str:
-    """Return a query for whether a protection was on within a week, as the shipped rules record it."""
     recorded = series("shield_zone_protection:edge_shield_zone:on", ACCOUNT, f'protection="{protection}"')
     return f"max_over_time({recorded}[1w])"
 
@@ -261,7 +251,6 @@ FINDINGS = (
 
 
 def _in_area(area: str) -> str:
-    """Return a query for all findings of an area, with the label `area`."""
     found = " or ".join(finding.query() for finding in FINDINGS if finding.area == area)
     return f'label_replace({found}, "area", "{area}", "", "")'
 

@@ -1,7 +1,7 @@
 """Adds to the rows of a table a text that names their subject, and a link to the subject's page.
 
-Alerts and findings are about zones, scripts, rate limits, images and more, each with its own labels. The text contains
-all labels of a row, so that rows of different subjects never look the same.
+Alerts and findings are about zones, scripts, rate limits, images and more, each with its own labels. The text has a
+part for each thing that the labels of a row name.
 """
 
 from collections.abc import Set as AbstractSet
@@ -16,7 +16,7 @@ _ALL = "All"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the text: a word, and the labels whose value follows it. The last label that a row has is used."""
+    """A part of the text: a word, and the value of the last of these labels that a row has."""
 
     word: str
     labels: tuple[str, ...]
@@ -104,5 +104,4 @@ def about(expr: str, labels: AbstractSet[str] = _EVERY) -> str:
 
 
 def _replaced(expr: str, label: str, text: str, source: str, pattern: str = "(.+)") -> str:
-    """Set a label to a text if another label matches a pattern."""
     return f'label_replace({expr}, "{label}", "{text}", "{source}", "{pattern}")'
