@@ -1,7 +1,7 @@
 """Generates the relabeling that gives the series of all targets the same `instance` and `pod`.
 
 With it, a target has the same series after another exporter takes it over. The series that each process reports about
-itself (`up`, `edge_up`, `edge_api_*`, `edge_exporter_*`) keep their labels. `docs/generate.py` writes the files.
+itself, such as `edge_up` and `edge_exporter_*`, keep their labels. `docs/generate.py` writes the files.
 """
 
 import re
@@ -34,7 +34,7 @@ FILES = {
 
 
 def names() -> Iterator[str]:
-    """Yield the names of the targets' series, without their common prefix."""
+    """Yield the names of the targets' series, without the prefix `edge_`."""
     own = Telemetry(CollectorRegistry(), "").families()
     for info in (*families(), *HEALTH, *(info for info in own if not info.name.startswith(OF_THE_PROCESS))):
         yield info.name.removeprefix("edge_")

@@ -1,9 +1,9 @@
-"""Writes the generated documents: references of metrics, settings, commands and the interface.
+"""Writes generated documents, such as the references of metrics, settings, commands and the interface.
 
     python -m docs.generate           write the files
-    python -m docs.generate --check   write nothing; name the files that differ, and exit 1
+    python -m docs.generate --check   write nothing; name the files that differ, and exit 1 if there are any
 
-Some files are only generated in part, between the comments `generated: begin` and `generated: end`.
+Of some files, only a part between two comments is generated.
 """
 
 import json
@@ -68,7 +68,7 @@ def interface() -> str:
 
 
 def example_collectors() -> str:
-    """Return the section `collectors` of the example configuration, with every collector's default interval."""
+    """Return the section `collectors` of the example configuration, with the default intervals."""
     lines = ["collectors:"]
     lines += [
         f"  {collector.name}: {{enabled: true, interval: {format_duration(collector.interval)}, stale_after: null}}"
@@ -111,7 +111,7 @@ def configuration() -> str:
         lines += ["| key | default | flag, variable | meaning |", "|---|---|---|---|"]
         lines += [
             f"| `{'.'.join(path)}` | {_default(leaf, flag_by_path.get(path))} | "
-            f"{_given_by(path, flag_by_path, variable_by_key)} | {_cell(leaf.description or '')} |"
+            f"{_given_by(path, flag_by_path, variable_by_key)} | {_escaped_cell(leaf.description or '')} |"
             for path, leaf in _leaves(section, (key,))
         ]
     return "\n".join(lines) + "\n\n" + (REPOSITORY / "docs" / "environment.md.in").read_text(encoding="utf-8")
@@ -137,7 +137,6 @@ def _leaves(section: type[Section], path: tuple[str, ...]) -> Iterator[tuple[tup
 
 
 def _default(field: FieldInfo, flag: Flag | None) -> str:
-    """Return a key's default as it is written in the file."""
     if flag is not None and flag.path[0] != "accounts":
         return f"`{flag.default}`"
     value = field.get_default(call_default_factory=True)
@@ -160,8 +159,7 @@ def _given_by(
     return f"`{variable_by_key[path]}`" if path in variable_by_key else ""
 
 
-def _cell(text: str) -> str:
-    """Escape a text for a cell of a table."""
+def _escaped_cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
@@ -217,7 +215,7 @@ def with_section(path: Path, section: str) -> str:
 
 
 def documents() -> Mapping[Path, str]:
-    """Return every generated file and its text."""
+    """Return the files that this module writes, and their texts."""
     example = REPOSITORY / "deploy" / "edge-exporter.yml"
     return {
         REPOSITORY / "docs" / "metrics.md": as_markdown(),
@@ -232,8 +230,8 @@ def documents() -> Mapping[Path, str]:
 
 
 def main() -> int:
-    """Write the files that differ; with `--check` name them."""
-    # The width of help texts is that of the terminal.
+    """Write the files that differ, or name them with `--check`; return the exit code."""
+    # Help texts are as wide as the terminal.
     os.environ["COLUMNS"] = "100"
     differing = {
         path: text

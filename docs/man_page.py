@@ -1,4 +1,4 @@
-"""Writes the manual page from the help of each command, as groff's man macros."""
+"""Makes the manual page from the help of the commands, with groff's man macros."""
 
 import inspect
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,6 @@ def man_page(commands: Iterable[tuple[tuple[str, ...], click.Command]]) -> str:
 
 
 def _section(path: tuple[str, ...], command: click.Command) -> Iterator[str]:
-    """Yield the lines of a command: its usage, its help, and its options."""
     context = click.Context(command, info_name=" ".join(path), help_option_names=["-h", "--help"])
     yield f'.SS "{_escaped(" ".join([*path, *command.collect_usage_pieces(context)]))}"'
     for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
@@ -51,6 +50,6 @@ def _section(path: tuple[str, ...], command: click.Command) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    r"""Escape a line for groff, in which `\`, `-`, and a dot or a quote at the beginning have a meaning."""
+    """Escape the characters of a line that have a meaning for groff."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq")
     return rf"\&{plain}" if plain.startswith((".", "'")) else plain

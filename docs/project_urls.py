@@ -1,4 +1,4 @@
-"""Writes the project's addresses from pyproject.toml into all other files that contain them.
+"""Replaces the project's addresses in files by those of pyproject.toml.
 
 `Source` in `[project.urls]` is the repository, and `Documentation` the site. The release workflow
 (.github/workflows/release.yml) fails if `Source` is not its own repository, so that no published link leads to another
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 REPOSITORY: Final = Path(__file__).resolve().parents[1]
-# Files that are also used outside of the repository, and so need the whole address.
+# Patterns of the files that contain an address of the project. Other files have relative links.
 PLACES: Final = (
     "pyproject.toml",
     "CODE_OF_CONDUCT.md",
@@ -33,7 +33,7 @@ PLACES: Final = (
     "tests/rules/*.test.yml",
     "tests/rules/test_rules.py",
 )
-# A repository of this name on any host. Pages of the package index are excluded: their paths contain no owner.
+# A repository of this name on any host. A page of the package index looks alike, and is excluded.
 _ADDRESS: Final = re.compile(r"https://(?!pypi\.org/)[\w.-]+(?:/[\w.-]+)+?/edge-exporter(?![\w-])")
 _SITE: Final = re.compile(r"(?m)^site_url: .*$")
 
@@ -52,7 +52,7 @@ def with_urls(text: str, source: str, site: str) -> str:
 
 
 def documents() -> dict[Path, str]:
-    """Return every file that contains an address, and its text with those of pyproject.toml."""
+    """Return the files that contain an address, and their texts with the addresses of pyproject.toml."""
     named = urls()
     return {
         path: with_urls(path.read_text(encoding="utf-8"), named["Source"], named["Documentation"])

@@ -1,7 +1,8 @@
 """Adds Markdown files outside of `docs/` to the site, so that no text is duplicated.
 
-ProperDocs calls the functions whose names begin with `on_`. A link to a file that the site shows leads to its page; any
-other link leads to the file in the repository. A link to a missing file fails a strict build.
+ProperDocs calls the functions whose names begin with `on_`. A relative link to a file that the site shows leads to the
+file's place on the site; any other relative link leads to the file in the repository. A link to a missing file fails a
+strict build.
 """
 
 import logging
@@ -36,7 +37,7 @@ _LOG: Final = logging.getLogger("properdocs.repository_pages")
 
 
 def places() -> dict[str, str]:
-    """Map every file of the repository that the site shows to its place on the site."""
+    """Return file of the repository → its place on the site, for the files that the site shows."""
     runbooks = sorted((REPOSITORY / "deploy" / "runbooks").glob("Edge*.md"))
     pictures = sorted((REPOSITORY / "deploy" / "images").glob("*.png"))
     own = sorted((REPOSITORY / "docs").rglob("*.md"))
@@ -57,7 +58,7 @@ def on_files(files: Files, config: ProperDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files: Files) -> str:  # noqa: ARG001 - ProperDocs passes it
-    """Replace the links of a page by links to pages of the site or files of the repository."""
+    """Replace the relative links of a page by links to files of the site or of the repository."""
     shown = places()
     source = next(name for name, place in shown.items() if place == page.file.src_uri)
 
@@ -75,7 +76,7 @@ def on_page_markdown(markdown: str, page: Page, config: ProperDocsConfig, files:
 
 
 def on_page_content(html: str, page: Page, config: ProperDocsConfig, files: Files) -> str:  # noqa: ARG001 - ProperDocs passes them
-    """Let long names in tables break after their parts, so that the tables fit."""
+    """Let names in tables break after their parts, so that the tables fit."""
 
     def breakable(name: re.Match[str]) -> str:
         return re.sub(r"(?<=\w)([_.\-/|,{]+)(?=\w)", r"\1<wbr>", name[0])

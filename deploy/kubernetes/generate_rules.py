@@ -35,7 +35,7 @@ def _indented(text: str) -> str:
 
 
 def main() -> int:
-    """Write the file; with `--check` report whether it is up to date."""
+    """Write the file, or check with `--check` that it is up to date; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the file differs")
     arguments = parser.parse_args()
