@@ -78,8 +78,8 @@ _WORK = row(
     panel(
         "Month to date and projection",
         "The cost so far, its linear projection, and the sum of all budgets, if there are any.",
-        "The projection should become flat during the month. If it rises steadily, the traffic grows; a step is a"
-        " release or a surge.",
+        "The projection should become flat during the month. If it rises steadily, the traffic grows; a step may"
+        " be a release or a surge.",
         TimeSeries(unit="currencyUSD", dashed=("projected", "all budgets")),
         Query(total(_COST), "month to date"),
         Query(total(_PROJECTED), "projected"),
@@ -103,7 +103,7 @@ _WORK = row(
     panel(
         "CPU by script",
         "CPU seconds a second of the scripts with the most CPU time this month.",
-        "If CPU time grows faster than requests, a release added work.",
+        "If CPU time grows faster than requests, a release may have added work.",
         TimeSeries(unit="s", stack=True, axis="per second"),
         Query(_SCRIPTS.among(_SCRIPTS.total(_CPU_RATE), _HUNGRIEST), _LEGEND),
     ),

@@ -108,9 +108,9 @@ _BREACHES = row(
     ),
     panel(
         "Breaches by action",
-        "Breaches a minute by action: logged, challenged or blocked.",
-        "A short peak of blocked requests is an attack that was stopped. If breaches are only logged for a long time,"
-        " consider challenging or blocking.",
+        "Breaches a minute by action, such as blocked.",
+        "A short peak of blocked requests is probably an attack that was stopped. If breaches are only logged for a"
+        " long time, consider challenging or blocking.",
         TimeSeries(unit="suffix: per min", stack=True, painted=ACTION_PAINT),
         # Breaches are rare, so rates are for a minute.
         Query(f"60 * {total(_BREACH_RATE, 'action')}", "{{action}}"),
