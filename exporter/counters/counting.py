@@ -23,7 +23,7 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
 
     Attributes:
         digest: identifies what is counted, as `digest_of` does; empty for a gauge that shows when something changed.
-        full_from: the ordinal of the day from which a new label value is counted in full: the day on which the family
+        full_from: the ordinal of the day from which a later label value is counted in full: the day on which the family
             began, or the `next_day` of a series that was dropped since, if that is later.
         absent_since: label values of series for which the last answer had nothing to count → since when, in unix
             seconds.
@@ -82,8 +82,7 @@ class Counted(NamedTuple):
     """What was counted of a target, after a poll.
 
     Attributes:
-        corrections: family → in how many days or months a value of a series was found to have fallen, if in any; the
-            counters do not fall.
+        corrections: family → how many values of days or months fell, if any did; the counters do not fall.
         left_out: family → how many label values of the answer were left out because of the limit, if any were.
         restarted: the families that count something else than before, and began again at 0.
     """
@@ -99,8 +98,8 @@ def count_poll(
 ) -> Counted:
     """Return what was counted of a target after a poll, from what was counted before it.
 
-    `address` is the base address of the platform. A series that is in no answer for `retention` seconds is dropped. A
-    family has at most `limit` series; further label values are left out.
+    `address` is the base address of the platform. A series that is in no answer for `retention` seconds is dropped.
+    Label values beyond `limit` series of a family are left out.
     """
     counted = Counted(dict(families), {}, {}, [])
     # Family → its sources in the answer that can be counted.

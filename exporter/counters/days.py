@@ -43,8 +43,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
 
     Days are numbered from `first_day`, which is 0: small numbers take one byte in the row. A day's baseline is the
     part of its value that is not counted. If it is not stored, it is 0 for day 0 and later ones, and the whole value
-    for days before day 0. Days of the age `HORIZON_DAYS` are closed: their values are removed, and what was counted of
-    them stays in `closed`.
+    for days before day 0. Days that are `HORIZON_DAYS` old are closed: their values are removed, and what was counted
+    of them stays in `closed`.
 
     Attributes:
         first_day: the ordinal of day 0, a UTC day.
@@ -70,7 +70,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
 
     @property
     def value(self) -> float:
-        """The counter. It is computed from all days each time, so that rounding errors do not add up."""
+        """The counter. It is summed again each time, so that rounding errors do not add up."""
         # Of a day before day 0 that has no stored baseline, nothing is counted.
         counted = [
             high - self.baselines.get(day, 0) for day, high in self.highs.items() if day >= 0 or day in self.baselines

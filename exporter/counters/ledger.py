@@ -50,7 +50,7 @@ class Counters(NamedTuple):
     Attributes:
         families: the counters as this process last committed them.
         left_out: family → how many label values of the answer have no series, because of `max_label_values`.
-        corrections: as `Counted.corrections`.
+        corrections: family → how many values of days or months fell, if any did; the counters do not fall.
     """
 
     families: tuple[Family, ...] = ()
@@ -240,8 +240,8 @@ class Ledger:
         await self._storage.close()
 
     async def _attempt(self) -> None:
-        # A timer finds that the attempt takes too long. That a poll has waited too long does not show it: the poll may
-        # have waited for the end of the former attempt first.
+        # A timer finds that the attempt takes too long. The wait of a poll does not show this, because it may include
+        # the end of the former attempt.
         slow = StorageError(f"{self._storage.location} was not read or written within {MOST_WAIT_SECONDS:g} s")
         timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, slow)
         try:
@@ -295,7 +295,7 @@ class Ledger:
     async def _commit(self) -> None:
         """Write the unsaved rows. Those that are recorded meanwhile are written by the next commit."""
         self._attempted = rows = dict(self._unsaved)
-        # After a failure, an empty commit shows whether the storage can be used again.
+        # A fault ends with the next commit, even if there is nothing to write.
         if not rows and not self.fault:
             return
         times = {

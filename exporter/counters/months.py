@@ -10,8 +10,8 @@ from exporter.counters.days import PollTime
 from exporter.metric import MonthToDate
 
 DAY_SECONDS = 86_400.0
-# A fall to below this share of the highest value may be a reset on any day; a smaller fall may be one only on the first
-# day of a month, or after a day without a poll. All other falls are corrections.
+# A fall to below this share of the highest value may be a reset on any day. A smaller fall may be one only on the first
+# day of a month, after a day without a poll, or at the poll after a fall that may be one. Other falls are corrections.
 RESET_SHARE = 0.5
 # Some platforms reset the month late. After a long time without a poll, a higher value belongs to the new month only if
 # this much of the month has passed, because late platforms have reset by then.

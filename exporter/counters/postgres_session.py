@@ -30,8 +30,8 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
     Attributes:
         token: a random name that the session has on the server, too. Behind a pooler, another session may answer.
         alive_at: when the last statement that was answered was sent, by `clock`.
-        reliable_seconds: how long from then on it is certain that the server keeps the session.
-        is_holder: whether it has the lock of its process's shard.
+        reliable_seconds: how long from `alive_at` on this process relies on the session.
+        is_holder: whether it has locked its process's shard.
         has_read: whether it has read the shard's rows.
         clock: seconds that never jump, and that include the time of a suspension.
     """

@@ -213,7 +213,7 @@ def rows_of(path: Path, collectors: Collection[str]) -> dict[PollKey, StateRow]:
     """
     statement = f"{_ROWS} WHERE collector IN ({', '.join('?' * len(collectors))})"
     try:
-        address = f"file:{quote(str(path.absolute()))}?mode=ro"
+        address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=_READING_SECONDS)) as database:
             return from_columns(values for *values, _ in database.execute(statement, tuple(collectors)))
     except sqlite3.Error as error:

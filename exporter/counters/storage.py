@@ -28,7 +28,7 @@ class Storage(Protocol):
     The ledger awaits one method at a time. The methods here are those of a storage that keeps nothing.
 
     Attributes:
-        location: where the rows are kept; for logs, without a secret.
+        location: where the rows are kept, without a secret.
         pulse: about the longest time between two calls of `is_open`, in seconds.
     """
 

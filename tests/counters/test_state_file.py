@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.counters.rows import StateRow
-from exporter.counters.state_file import FileStorage, rename_aside
+from exporter.counters.state_file import FileStorage, rename_aside, rows_of
 from exporter.counters.storage import StorageError
 from exporter.targets.target import PollKey
 from tests.counters.ledger_driver import file_storage
@@ -72,6 +72,12 @@ def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
     written, deleted = PollKey.of("scripts", "m\udc00", "script", "7"), PollKey.of("scripts", "\udc00", "s", "")
     write(path, {written: StateRow("n\ud800\0", NOW, b"a"), deleted: None})
     assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): StateRow("n??", NOW, b"a")}
+
+
+def test_backfill_reads_a_file_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "\udcff.db"
+    write(path, {**ROWS})
+    assert rows_of(path, ["dns_statistics", "scripts"]) == ROWS
 
 
 def test_no_flipped_bit_makes_other_rows(path: Path, tmp_path: Path) -> None:
