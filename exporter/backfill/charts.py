@@ -113,9 +113,13 @@ class AccountCharts:
         async with in_flight:
             try:
                 return await self._past_series(collector, target, days)
-            except (PlatformError, ValueError) as error:
-                self.failures.append(f"{self.account}: {target.key.label} ({target.name}): {error}")
-                return []
+            except PlatformError as error:
+                fault = str(error)
+            except ValueError as error:
+                fault = f"the stored row is damaged: {error}"
+        name = f" ({target.name})" if target.name else ""
+        self.failures.append(f"{self.account}: {target.key.label}{name}: {fault}")
+        return []
 
     async def _past_series(self, collector: TargetCollector[Any], target: Target, days: range) -> list[PastSeries]:
         row = self.rows.get(PollKey(target.key, collector.name))
