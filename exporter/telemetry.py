@@ -74,7 +74,8 @@ class Telemetry:
             "Unknown or unreadable values of fields in good answers.",
         )
         self.throttled = counter(
-            "edge_api_throttled_seconds_total{account}", "Time that calls waited for the account's request budget."
+            "edge_api_throttled_seconds_total{account}",
+            "Time that calls waited for the account's request budget, or for the end of a pause.",
         )
         self.budget = gauge(
             "edge_api_budget_requests_per_second{account}",

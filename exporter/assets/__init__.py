@@ -1,1 +1,1 @@
-"""The shipped files: dashboards, alert rules, the Alertmanager configuration and runbooks."""
+"""The files that are shipped with the exporter, such as dashboards, alert rules and runbooks."""

@@ -1,4 +1,4 @@
-"""Finds the shipped files: dashboards, rules, runbooks and examples of configuration files."""
+"""Finds and reads the files that are shipped with the exporter."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 import exporter
 
 REPOSITORY: Final = "https://github.com/edge-exporter/edge-exporter/blob/main"
-# What can be written to a folder → the shipped folder of its files, and their pattern.
+# A kind of files → their shipped folder, and their pattern relative to it.
 ASSETS: Final[Mapping[str, tuple[str, str]]] = {
     "dashboards": ("dashboards", "*.json"),
     "rules": ("prometheus", "rules/*.yml"),
@@ -21,7 +21,7 @@ _LINK_OUTWARD: Final = re.compile(r"\]\(\.\./")
 
 
 class AssetError(Exception):
-    """A shipped file is missing; the message says which."""
+    """A shipped folder is missing, or a copy of a shipped file cannot be read or written."""
 
 
 def find_folder(name: str) -> Path:
@@ -39,7 +39,11 @@ def find_folder(name: str) -> Path:
 
 
 def read_assets(what: str) -> dict[str, str]:
-    """Read the files of one of the ASSETS: a file's name → its text. Links of runbooks lead to the website."""
+    """Read the files of a kind in `ASSETS`: name → text. Links from runbooks to other folders lead to the repository.
+
+    Raises:
+        AssetError: this installation does not contain the files.
+    """
     folder, pattern = ASSETS[what]
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(find_folder(folder).glob(pattern))}
     if what == "runbooks":

@@ -48,7 +48,7 @@ class Part:
 
     def plain(self) -> bytes:
         """Return the plain bytes. They are decompressed each time, because that is fast and saves memory."""
-        # Without one spare byte, the buffer would grow at the end, which takes as long as the decompression.
+        # Without the spare byte, the buffer would grow once more at the end.
         return isal_zlib.decompress(self.packed + _FINAL_BLOCK, _RAW_DEFLATE, self.size + 1)
 
 
@@ -117,7 +117,7 @@ class Segment:
         return [plain[begin:end] for begin, end in found]
 
     def with_changes(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
-        """Return the segments that replace this one, for targets with new chunks; an empty chunk removes its target."""
+        """Return the segments that replace this one after changes of chunks; an empty chunk removes its target."""
         former = self.chunks()
         keys, chunks = list(self.keys), list(former)
         for key, chunk in changes:
@@ -145,7 +145,7 @@ def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
-    """Return the segments of a family after changes: target → new chunk, in the order of the targets."""
+    """Return the segments of a family after changes: target → new chunk (empty if it has none), in order of targets."""
     keys, ordered = list(changes), list(changes.items())
     # Each segment takes the remaining changes that come before the first target of the next one.
     bounds = (0, *(bisect_left(keys, segment.keys[0]) for segment in segments[1:]), len(keys))

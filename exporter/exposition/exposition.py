@@ -129,7 +129,7 @@ class Exposition:
                 chunks = [chunk for segment in block.segments for chunk in segment.chunks(wanted.wants_key)]
                 if chunks:
                     pieces += (block.headers[form].plain(), *chunks)
-        # The program's own metrics belong to no collector and no target.
+        # A collector or a target selects none of the program's own metrics.
         if not wanted.collectors and not wanted.targets:
             pieces.append(encode(own_families(self.own, self._admits, wanted.names), form))
         return b"".join((*pieces, END[form]))

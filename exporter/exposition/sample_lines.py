@@ -46,7 +46,7 @@ def header(info: FamilyInfo, form: Format) -> bytes:
 
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _template(info: FamilyInfo) -> Callable[..., str]:
-    """Return a function of the label values, in the family's order, and the number: it returns the sample line."""
+    """Return the function that writes a sample line from the label values, in the family's order, and the number."""
     # The client library writes labels in the order of their names.
     by_name = sorted((name, place) for place, name in enumerate(info.labels))
     labels = ",".join(f'{name}="{{{place}}}"' for name, place in by_name)
@@ -65,7 +65,7 @@ def render(family: Family) -> bytes:
 
     Raises ValueError if a sample has a wrong number of label values.
     """
-    # The encoder of the client library would take eight times as long as a template.
+    # The encoder of the client library would take several times as long as a template.
     line, count = _template(family.info), len(family.info.labels)
     lines: list[str] = []
     for sample in family.samples:

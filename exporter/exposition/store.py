@@ -17,7 +17,11 @@ from exporter.targets.target import PollKey, Target, TargetKey
 _HEALTH_LABELS = ("account", "collector", "target", "name")
 
 TARGET_UP = FamilyInfo(
-    "edge_target_up", "Whether the target's last poll succeeded and has not expired.", Kind.GAUGE, "", _HEALTH_LABELS
+    "edge_target_up",
+    "Whether the last poll of the target by this collector succeeded, and its values have not expired.",
+    Kind.GAUGE,
+    "",
+    _HEALTH_LABELS,
 )
 LAST_SUCCESS = FamilyInfo(
     "edge_target_last_success_timestamp_seconds",
@@ -46,7 +50,7 @@ HEALTH = (TARGET_UP, LAST_SUCCESS, TARGET_LABELS, ALERT_THRESHOLD)
 GONE = "the platform says that there is no such resource"
 # The message of a target whose series have expired without a failure.
 TOO_LATE = "no poll has succeeded in time"
-# In the order in which lists of targets are sorted. A pending target was not polled yet in this run.
+# In the order in which lists of targets are sorted. A pending target has no result since the start.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
 # One object for nearly all targets, to save memory.
 _NONE_LEFT_OUT: Mapping[str, int] = MappingProxyType({})
@@ -61,7 +65,7 @@ class Status:
         reason: the `reason` of the error if the last poll failed, else empty.
         message: the error of the last poll in words, or why there are no series; empty if neither applies.
         success: unix seconds of the last success, also of an earlier run; 0 if none is known.
-        polled: unix seconds of the last poll of this run; 0 if there was none.
+        polled: unix seconds of the last poll since the start; 0 if none is known.
         duration: seconds that the last poll took, without the commit of its counters.
         chart: the counts of the last days, oldest first; empty if the last good answer has none.
         families: the names of its present platform families, whether or not the configuration exposes them.

@@ -35,7 +35,10 @@ class Connections:
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:
-        """Add a connection or its new functions: `waits` returns whether its client has to act; `abort` closes it."""
+        """Add a connection, or replace its functions.
+
+        `waits` returns whether the client has to act, and `abort` closes the connection.
+        """
         self._open[connection] = waits, abort
 
     def closed(self, connection: object) -> None:

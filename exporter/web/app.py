@@ -32,7 +32,7 @@ Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
 # The most targets that the status page shows at a time.
 ROWS = 100
-# Without small answers, and with the fastest compression, because an answer is sent only once.
+# Small answers are not compressed. The level is the fastest one, because an answer is sent only once.
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
 # The name of each file that the pages load → its media type.
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}

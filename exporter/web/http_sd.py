@@ -8,7 +8,7 @@ from exporter.targets.target import NAMED_BY_SEARCH
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
-# The header of an answer that names the accounts of which no address is known yet.
+# This header names the accounts whose addresses are not known yet.
 INCOMPLETE = "X-Edge-Incomplete"
 
 
@@ -20,8 +20,8 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         address yet, but may get one.
 
     Raises:
-        HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); no account has an
-            address yet, or this exporter is a spare (503).
+        HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); each account has no
+            address yet, but may get one, or this exporter is a spare (503).
     """
     registry, gone = parts.registry, parts.store.gone
     if why_spare := parts.process().spare:

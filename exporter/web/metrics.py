@@ -24,7 +24,7 @@ MOST_QUOTED = 100
 # After this many pieces, other tasks of the loop run, even if the client is fast.
 STRETCH_PIECES = 4
 EVERYTHING = Filter()
-# The largest answer that is sent in one piece: all of it stays in memory until the client has read it.
+# The largest answer that is sent in one piece: if the client reads nothing, all of it may stay in memory.
 LARGEST_AT_ONCE = 1024 * 1024
 
 
@@ -32,7 +32,7 @@ LARGEST_AT_ONCE = 1024 * 1024
 class MetricsEndpoint:
     """Serves the exposition, without counters of targets if they may not be served now.
 
-    That is asked for each request, because another exporter may count after this process was suspended.
+    The ledger is asked for each request, because another exporter may count after this process was suspended.
     """
 
     parts: Parts

@@ -57,7 +57,7 @@ class WebServer:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def leave_room(self, outgoing: int) -> None:
-        """Limit open connections, so that file descriptors are left for `outgoing` ones and the rest of the process."""
+        """Limit open connections, to leave files for `outgoing` ones and the rest; log if the files are too few."""
         files = file_limit()
         room = files - RESERVED_FILES - outgoing
         if room < LEAST_CONNECTIONS:

@@ -126,7 +126,7 @@ def _failures(statuses: Iterable[Status]) -> list[Json]:
 
 def _account(parts: Parts, process: Process, name: str, own: Sequence[Status], failures: Iterable[Json]) -> Json:
     account, states = parts.schedule.accounts[name], count_states(own)
-    # A database's last answer is not kept; it is up if one of its targets is up.
+    # Databases are not in `account_up`: a database is up if one of its targets is up.
     is_up = process.account_up.get(name, states[UP] > 0)
     return {
         "account": name,

@@ -71,7 +71,7 @@ class TlsSettings(Section):
     curve_preferences: tuple[str, ...] = ()
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require a certificate and a private key; refuse settings of client certificates that have no effect."""
+        """Require a certificate, a private key, and a `client_auth_type` that fits the other `client_` settings."""
         for key in ("cert", "key"):
             if getattr(self, key) is None and getattr(self, f"{key}_file") is None:
                 yield (f"{key}_file",), f"missing; expected a file in PEM form, or its text as {key}"

@@ -11,8 +11,8 @@ from exporter.validation.section import Conflict, Section, validated
 from exporter.validation.yaml_file import read_marked
 from exporter.web.auth.tls import TlsSettingError, TlsSettings, read_pems, server_context
 
-# A check takes 20 seconds at cost 18, and each further step doubles the time. The last letter of a salt has only two
-# significant bits.
+# A check takes about 20 seconds at cost 18, and each further step doubles the time. The last letter of a salt has only
+# two significant bits.
 _BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|1[0-8])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
 # An empty section counts as absent: the server speaks plain HTTP.
 _OptionalTls = Annotated[TlsSettings | None, BeforeValidator(lambda given: None if given == {} else given)]

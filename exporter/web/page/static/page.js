@@ -1,6 +1,6 @@
 // Updates the page every few seconds, searches while the user types, and keeps the focus and the scroll positions.
 // Without this script, the page works by links and a form. The script writes no HTML: the browser parses the answer of
-// the server, and whole elements are replaced.
+// the server, and parsed elements replace those of the page.
 "use strict";
 
 (() => {
@@ -81,7 +81,7 @@
     });
   }
 
-  // The field in which the user types keeps its text; the others get the values that a link has chosen.
+  // The field in which the user types keeps its text; the others get the values of the new page.
   function fillForm(page) {
     for (const kept of form.querySelectorAll("input[type=hidden]")) kept.remove();
     for (const kept of page.querySelectorAll("#find input[type=hidden]")) form.append(document.importNode(kept));
