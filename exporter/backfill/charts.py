@@ -125,7 +125,7 @@ class AccountCharts:
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
         first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
-        # From the latest of these days on, all live counters count: later days need not be read.
+        # From the latest of these days on, all live counters count, so nothing has to be read.
         days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
         shown = await self._shown(collector, target, days_to_read)
         # The labels are those of the live series. They depend on the target only, so the payload is None.
@@ -185,7 +185,7 @@ class AccountCharts:
         return {day: source.days[day] for day in sorted(source.days)[1:]}
 
     async def _poll(self, collector: Collector, target: Target, days: range | None = None) -> PollResult:
-        # DNS statistics are requested for these days, or else for the default window.
+        """Poll a target once; DNS statistics are requested for the days, or without them for the default window."""
         calls = self.client.calls_until(self.client.clocks.monotonic() + CALL_SECONDS)
         caller = calls if days is None else Windowed(calls, days)
         context = Context(caller, self.registry, self.client.utc_now(), self._found)

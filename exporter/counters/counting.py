@@ -23,8 +23,8 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
 
     Attributes:
         digest: identifies what is counted, as `digest_of` does; empty for a gauge that shows when something changed.
-        full_from: the ordinal of the day from which a later label value is counted in full: the day on which the family
-            began, or the `next_day` of a series that was dropped since, if that is later.
+        full_from: the ordinal of the day from which label values that appear later are counted in full: the day on
+            which the family began, or the `next_day` of a series that was dropped since, if that is later.
         absent_since: label values of series for which the last answer had nothing to count → since when, in unix
             seconds.
         is_bounded: whether there were once more label values than the family may have series. A series that begins

@@ -48,7 +48,7 @@ class Counters(NamedTuple):
     """The counters of a target.
 
     Attributes:
-        families: the counters as this process last committed them.
+        families: the counters of the label values in the answer, as this process last committed them.
         left_out: family → how many label values of the answer have no series, because of `max_label_values`.
         corrections: family → how many values of days or months fell, if any did; the counters do not fall.
     """
@@ -99,7 +99,7 @@ class Ledger:
         self._unsaved: dict[PollKey, StateRow | None] = {}
         # The rows of the last attempt to commit, which may have been written although it failed.
         self._attempted: Changes = {}
-        # The targets whose counters this process has committed. Other rows were read, perhaps from a backup, and may be
+        # The keys of the rows that this process has committed. Other rows were read, perhaps from a backup, and may be
         # older than what was served.
         self._counted: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}

@@ -44,7 +44,7 @@ class Storage(Protocol):
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Open the storage, also after it was lost, and return its rows, without those that the ledger is to rewrite.
+        """Open the storage, also after it was lost, and return its rows; none if the ledger is to write all rows again.
 
         Raises:
             StateLockedError: another process has the state file.
