@@ -140,8 +140,8 @@ class Work:
     def _restore_names_and_lists(self) -> None:
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
-        # The registry keeps the first name that it is given. That of a script comes from its own answer. All other
-        # names come from lists, and a stored list may have a newer name than a row, which is from the last poll.
+        # The registry keeps the first name that it is given. A row has the name at the last poll. For a script, that is
+        # the name in the script's own answer; for other kinds, a stored list may have a newer name.
         self.registry.remember({key: name for key, name in names.items() if key.kind == "script"})
         for list_key, packed in packed_lists(rows).items():
             self.registry.restore(list_key, packed)

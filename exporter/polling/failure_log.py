@@ -29,7 +29,7 @@ class FailureLog:
             self._log.warning("target fails", **facts, reason=reason, error=error)
 
     def recovers(self, facts: Mapping[str, str]) -> None:
-        """Log or count that a poll has succeeded after failures, or after values have expired."""
+        """Log or count that a poll has succeeded after failures."""
         kind = (False, facts["account"], "")
         self._counts[kind] += 1
         if self._counts[kind] <= MOST_NAMED:

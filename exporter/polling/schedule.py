@@ -227,6 +227,7 @@ class Schedule:
     def _first(self, account: str) -> DueEntry | None:
         heap = self._heaps.get(account, [])
         while heap and self._entry(heap[0].key) is not heap[0]:
+            # It was replaced.
             heapq.heappop(heap)
         return heap[0] if heap else None
 

@@ -15,7 +15,7 @@ MOST_SCRIPTS_READ = 100
 
 
 class Registry:
-    """Holds the targets, which the configuration names or a discovery finds, and the names of all resources.
+    """Holds the targets, which the configuration names or a discovery finds, and the known names of resources.
 
     A known name stays if a list leaves the name out, because another name would start new series.
 
@@ -32,7 +32,7 @@ class Registry:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
-        # Id → name, of all resources, including those that are not polled.
+        # Id → known name, also of resources that are not polled.
         self._names: dict[ListKey, dict[str, str]] = {}
         # Account and kind → which of its resources are polled.
         self._selections: dict[ListKey, Selection] = {}
@@ -272,7 +272,7 @@ class Registry:
         key = removal.key
         selection = self._selections.get(key.list_key)
         is_selected = selection is not None and selection.selects(removal.name)
-        # Before the first list of this run, the removals are stored ones, perhaps from another shard, which does not
+        # Before the first complete list of this run, the removals may be stored ones of another shard, which does not
         # list the rate limits of this shard's zones.
         was_listed = self._known_at(key.list_key).was_complete_in_this_run
         is_certain = key.kind != "rate_limit" or self.shard.total == 1 or was_listed

@@ -32,8 +32,8 @@ class KnownResources:
         resources: id → the resource, in the order in which they were first listed.
         facts: id → the facts of the resource.
         removals: the resources that left the lists, as `newest` selects them.
-        source: the address of the platform that has listed all of the resources. What is missing in a list from another
-            address does not become a removal.
+        source: the address of the platform whose complete list contained all known resources last. What is missing in
+            a list from another address does not become a removal.
         was_ever_complete: whether a list was complete, in this run or an earlier one.
         was_complete_in_this_run: whether a list of this run was complete.
         is_saved: whether the stored bytes are up to date.
