@@ -15,7 +15,7 @@ from exporter.sandbox.world_clock import WorldClock
 FIRST_ZONE_ID: Final = 101
 _HISTORY_DAYS: Final = 1_000  # charts do not contain older days
 _WINDOW_DAYS: Final = 30  # unless both ends of a window are requested
-# The first part of each number of the noise, a different one for each use.
+# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 # Days of the week, counted from Thursday, the day of 1970-01-01.
 _WEEKEND: Final = frozenset({2, 3})

@@ -70,7 +70,7 @@ class Exchange:
             pass
 
     def connection(self) -> asyncio.Transport:
-        """Return the client's connection."""
+        """Return the client's connection, which must still be open."""
         connection: asyncio.Transport = self.scope["app"].state.connection(self.scope["client"])
         return connection
 

@@ -10,7 +10,7 @@ from exporter.sandbox.timestamps import DAY, iso_naive
 _INTERVAL_SECONDS: Final = 300
 _KEPT_SECONDS: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
-# The first part of each number of the noise, a different one for each use.
+# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
 _FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
 _FRESH_SECONDS: Final = 30.0
 # A client may have inserted other orders, with any id.

@@ -12,7 +12,7 @@ from exporter.sandbox.world_clock import WorldClock
 # The id of an access list's configuration is the list's own id plus this number.
 CONFIG_ID_OFFSET: Final = 100
 
-# The first part of each number of the noise, a different one for each use.
+# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2
 _ID_OF_LIST_WITH_NULLS: Final = 9

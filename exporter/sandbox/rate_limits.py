@@ -14,7 +14,7 @@ from exporter.sandbox.world_clock import WorldClock
 WINDOW_DAYS: Final = 28
 _SLOTS_A_DAY: Final = 4
 _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
-# The first part of each number of the noise, a different one for each use.
+# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST_SECONDS: Final = 1_800.0
 _SHORTEST_BURST_SECONDS: Final = 600.0

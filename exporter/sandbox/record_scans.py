@@ -10,7 +10,7 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
-# The first part of each number of the noise, a different one for each use.
+# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _JOB, _ACCOUNT, _ERROR = range(1, 10)
 # The scans of a zone depend on its place modulo this number; these places have special scans.
 _VARIETY: Final = 12

@@ -36,7 +36,7 @@ def create_app(world: World) -> FastAPI:
 
 
 class SandboxServer:
-    """Serves the sandbox on a port until it is stopped.
+    """Serves the sandbox on a port, from `start` to `stop`.
 
     Args:
         app: the application of `create_app`.

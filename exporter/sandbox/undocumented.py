@@ -15,7 +15,7 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, mon
 from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
-# The first part of each number of the noise, a different one for each use.
+# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
 _BANDWIDTH, _REQUESTS, _ERRORS_3XX, _ERRORS_4XX, _ERRORS_5XX, _STORED, _CHARGES, _CPU, _CACHE_HITS = range(9)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
