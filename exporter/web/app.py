@@ -27,7 +27,7 @@ from exporter.web.target_page import target_page
 from exporter.web.targets import find_targets
 from exporter.web.url_fields import Json
 
-# Reloads the configuration, and returns its faults; none if it is now in force.
+# Reloads the configuration, and returns why it is refused; empty if it is in force now.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
 # The most targets that the status page shows at a time.
