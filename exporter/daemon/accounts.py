@@ -19,7 +19,7 @@ from exporter.wiring.clients import Access, accesses_of, client_of
 
 # The kinds of targets that are polled in databases, and not in accounts.
 _IN_DATABASES = ("database", "query")
-# The wait of a spare between two tries of the keys, in seconds. Within a try, a failed call is not repeated after it.
+# How many seconds a spare waits before it tries the keys again. A failed call is repeated for at most as long.
 TRY_KEYS_SECONDS = 30.0
 # An account is up for this many intervals, and a timeout, after an authenticated answer, because a poll may be late.
 UP_INTERVALS = 1.5

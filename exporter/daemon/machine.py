@@ -16,7 +16,7 @@ def _listen(web: WebSettings, executors: Executors) -> WebServer:
 
 @dataclass(frozen=True, slots=True)
 class Machine(ClientMachine):
-    """What the daemon uses of its machine: what its clients use, a file for the state, and a server.
+    """What the daemon uses of its machine: what its clients use, a storage of the state, and a server.
 
     Attributes:
         open_storage: creates the storage of a state that no other process shares.

@@ -10,7 +10,7 @@ from exporter.targets.target import Target
 # The weight of a new measurement in the averages: of the calls of a poll, and of the budget's rate.
 CALLS_SMOOTHING = 0.1
 RATE_SMOOTHING = 0.01
-# Intervals are stretched until polls use this share of the budget; the rest is for retries.
+# Intervals are stretched until polls need at most this share of the budget; the rest is for retries.
 SHARE = 0.95
 STALE_INTERVALS = 3
 

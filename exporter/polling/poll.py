@@ -1,4 +1,4 @@
-"""Polls a target: makes the calls, measures the answer, commits the counters, and publishes the families."""
+"""Runs polls, from the calls to the commit of the counters and the publication of the families."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from exporter.telemetry import Telemetry
 
 @dataclass(slots=True, eq=False)
 class Poller:
-    """Polls targets, from the calls to the publication of the families.
+    """Begins the polls that are due, and runs them.
 
     Attributes:
         max_label_values: the most label values of a metric for each target.

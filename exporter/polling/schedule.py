@@ -6,9 +6,9 @@ Three rules decide when:
    the lists name the targets. If that is the order of ids, as in the exposition, series that are compressed together
    change at about the same time. New targets are polled at once, as fast as the budget allows. If their series may need
    names that a discovery supplies, they wait for the discovery, at most `NAMES_SECONDS`.
-2. After a failure a target is due again within a minute (a list: within ten seconds), then within two minutes, and so
-   on, with jitter, unless its regular time is earlier. An answer can ask to wait longer. If the key is refused or the
-   budget is used up, the target waits for its regular time.
+2. After a failure a target is due again within a minute (a list: within ten seconds), then within twice that time, and
+   so on, with jitter, unless its regular time is earlier. An answer can ask to wait longer. If the key is refused or
+   the budget is used up, the target waits for its regular time.
 3. If the polls do not fit into the budget at the configured intervals, all intervals become longer (`pace.py`).
 """
 
@@ -214,7 +214,7 @@ class Schedule:
             del self.running[key]
 
     def close(self) -> list["asyncio.Task[None]"]:
-        """Empty the schedule, and return the tasks of the running polls."""
+        """Make `take` return no further polls, and return the tasks of the running polls."""
         self._heaps.clear()
         return [poll.task for poll in self.running.values() if poll.task is not None]
 
