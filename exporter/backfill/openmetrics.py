@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from exporter.label_values import label_value
 from exporter.metric import FamilyInfo, LabelValues
 
 DAY_MS = 86_400_000
@@ -56,18 +57,21 @@ def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]
 def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: int) -> int:
     """Write series to a file, which gets its name when it is complete; return the number of samples.
 
-    The labels are added to those of every series; `step` is the number of milliseconds between two samples.
+    The labels are added to those of every series, with values that `label_value` makes valid. `step` is the number of
+    milliseconds between two samples.
 
     Raises:
         OSError: the file cannot be written.
     """
     sample_count = 0
+    # A flag may contain bytes that are not UTF-8.
+    valid_labels = {name: label_value(value) for name, value in labels.items()}
     unfinished = output.with_name(output.name + ".part")
     by_family = groupby(sorted(past, key=lambda one: one.info.name), key=lambda one: one.info)
     try:
         with unfinished.open("w", encoding="utf-8", newline="\n") as file:
             for info, several in by_family:
-                sample_count += _write_family(file, info, several, labels, step)
+                sample_count += _write_family(file, info, several, valid_labels, step)
             file.write("# EOF\n")
             file.flush()
             os.fsync(file.fileno())

@@ -32,10 +32,10 @@ def test_a_file_is_openmetrics_and_gets_its_name_when_it_is_whole(tmp_path: Path
         PastSeries(INFO, ("main", "7", "x\\y\nz"), {EPOCH: 8.0}),
         PastSeries(INFO, ("main", "8", ""), {EPOCH: 1e20}),
     ]
-    assert write(output, past, {"job": 'a"b'}, STEPS["3h"]) == 18
+    assert write(output, past, {"job": 'a"b\udcff'}, STEPS["3h"]) == 18
     head, kind, first, *_, last, end = output.read_text().splitlines()
     assert (head.split()[:3], kind) == (["#", "HELP", "edge_dns_queries"], "# TYPE edge_dns_queries counter")
-    series = 'edge_dns_queries_total{job="a\\"b",account="main",'
+    series = 'edge_dns_queries_total{job="a\\"b?",account="main",'
     assert first == f'{series}zone_id="7",domain="x\\\\y\\nz"}} 0 0.001'
     assert (last, end) == (f'{series}zone_id="8",domain=""}} 1e+20 86400.000', "# EOF")
     with pytest.raises(ZeroDivisionError):
