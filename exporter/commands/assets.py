@@ -1,4 +1,4 @@
-"""`assets`: writes the dashboards, alert rules, runbooks and configuration files of this version to a folder."""
+"""`assets`: writes the dashboards, alert rules, runbooks or configuration files of this version to a folder."""
 
 from difflib import unified_diff
 from pathlib import Path

@@ -106,7 +106,7 @@ def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
     for text in labels:
         match = _LABEL.fullmatch(text)
         if match is None or match[1] in taken | found.keys():
-            raise click.UsageError(f"--label: found {text!r}, expected NAME=VALUE with a name that is not used yet")
+            raise click.UsageError(f"--label: found {text!r}, expected NAME=VALUE with a valid, unused name")
         found[match[1]] = match[2]
     return found
 

@@ -109,7 +109,7 @@ class Settings(BaseSettings, Section):
                 yield ("collectors", name, "stale_after"), message
 
     def origin(self, path: KeyPath) -> str:
-        """Return the line, variable or flag that has the value at a path; `default` if none has."""
+        """Return the line, variable or flag that sets the value at a path; `default` if none does."""
         return str(self._file.places.get(path) or "default")
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:

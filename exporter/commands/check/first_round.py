@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 class Row(NamedTuple):
-    """The result of one target of one collector; `collector` is empty if the row stands for a whole account."""
+    """The result of a target of a collector; if `collector` is empty, of all polls of an account or a database."""
 
     account: str
     collector: str
@@ -146,8 +146,10 @@ def _account_row(name: str, status: Status) -> Row:
         target = f"account/{name}"
     if status.reason == errors.NotFound.reason:
         detail = f"every poll fails: {status.message}; check the path of {setting}"
-    elif status.reason in (errors.Unauthorized.reason, errors.Forbidden.reason):
+    elif status.reason == errors.Unauthorized.reason:
         detail = f"the {credential} is not accepted: {status.message}"
+    elif status.reason == errors.Forbidden.reason:
+        detail = f"the {credential} lacks permission: {status.message}"
     elif status.reason == errors.CredentialError.reason:
         detail = status.message
     else:

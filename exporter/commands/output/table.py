@@ -27,7 +27,7 @@ def lay_out(
     Args:
         columns: the headings.
         rows: the cells.
-        width: the characters of a line; None for lines of any length.
+        width: the characters of a line, if folding suffices for that; None for lines of any length.
         folded: columns whose cells may be broken into lines if the width does not suffice.
         colours: a cell's text → its colour, unless NO_COLOR or TERM in the environment forbids colours.
     """
