@@ -235,7 +235,7 @@ async def test_it_looks_again_by_itself_keeps_the_place_can_be_paused_and_report
             await expect(verdict).to_have_text("3 of 4 targets fail.")
             await seen.server.stop()
             await seen.later(6)
-            await seen.page.locator("#as-of.lost", has_text="No answer from the exporter.").wait_for()
+            await seen.page.locator("#as-of.lost", has_text="Not updated: the exporter sends no page.").wait_for()
             seen.complaints.clear()
 
 

@@ -40,7 +40,7 @@
 
   function showLoss() {
     asOf.classList.add("lost");
-    if (!asOf.textContent.startsWith("No answer")) asOf.prepend("No answer from the exporter. ");
+    if (!asOf.textContent.startsWith("Not updated")) asOf.prepend("Not updated: the exporter sends no page. ");
   }
 
   function isBeingRead(part) {
