@@ -1,7 +1,7 @@
 """Computes the smallest step of a query from the default intervals of the collectors.
 
-The step is the longest interval of the collectors whose metrics the query reads, so that `$__rate_interval` spans four
-polls. With a smaller step, a rate would be zero between two polls, and a spike at each.
+By default, the step is the longest interval of the collectors whose metrics the query reads, so that
+`$__rate_interval` spans four polls. With a smaller step, a rate would be zero between two polls, and a spike at each.
 """
 
 import re

@@ -208,8 +208,8 @@ class Variable:
     """A choice at the top of a page.
 
     Attributes:
-        expr: a query whose series have the values as labels.
-        value: the label with the values.
+        expr: a query for series with the label `value`.
+        value: the label whose values can be chosen.
         text: the label that is shown instead of the value, such as the name of an id.
         single: whether one value is chosen; otherwise several, or All.
     """

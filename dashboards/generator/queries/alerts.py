@@ -1,7 +1,7 @@
-"""Defines queries for alerts of the shipped rules: all of them, and those that Alertmanager sends.
+"""Defines queries for alerts of the shipped rules: all of them, and those that Alertmanager does not inhibit.
 
 The shipped configuration of Alertmanager inhibits alerts that follow from another one. The same inhibit rules are
-applied here, so that the first rows of the table are the alerts of which Alertmanager sends notifications.
+applied here, so that inhibited alerts are the last rows of the table.
 """
 
 from collections.abc import Mapping
