@@ -65,7 +65,6 @@ class _Endpoints:
         self._static = {name: (folder / name).read_bytes() for name in _STATIC}
 
     async def healthy(self, _request: Request) -> Response:
-        """`/-/healthy`: 200 while no part has stalled, else 503; with the last success of each repeated task."""
         parts = self._parts()
         found, now = health(parts), parts.clocks.wall()
         lines = [found["ailment"] or "healthy"]
@@ -74,7 +73,6 @@ class _Endpoints:
         return _lines(lines, 503 if found["ailment"] else 200)
 
     async def ready(self, _request: Request) -> Response:
-        """`/-/ready`: 200 once the exporter is ready, 503 before."""
         found = health(self._parts())
         if found["waits_for"]:
             return _lines([f"not ready: {found['waits_for']}"], 503)
@@ -82,29 +80,24 @@ class _Endpoints:
         return _lines([f"ready, {found['spare']}" if found["spare"] else "ready"])
 
     async def reload(self, _request: Request) -> Response:
-        """`/-/reload`: reload the configuration; answer 400 with the faults if it is refused."""
         faults = await self._reload()
         return _lines(faults or ["reloaded"], 400 if faults else 200)
 
     async def status(self, request: Request) -> Response:
-        """`/`: the status page."""
         parts = self._parts()
         found = find_targets(parts, request.query_params, ROWS)
         return self._page("status.html", {"status": status_of(parts), "found": found})
 
     async def target(self, request: Request) -> Response:
-        """`/target/{kind}/{id}`: the page of a target. The id may contain slashes."""
         values = await target_page(self._parts(), request.path_params["target"], request.query_params)
         # Relative links also work behind a proxy. Only the undecoded path has the slashes that the browser counts.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :].removeprefix(b"/")
         return self._page("target.html", {"root": "../" * path.count(b"/"), **values})
 
     async def explanation(self, request: Request) -> Response:
-        """`/explain`: the absent families as a page."""
         return self._page("explanation.html", await explain(self._parts(), request.query_params))
 
     async def discovery(self, request: Request) -> Response:
-        """`/sd/{kind}`: the resources of a kind, for Prometheus' HTTP service discovery."""
         found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
         answer = _json(found)
         if unknown:
@@ -113,7 +106,6 @@ class _Endpoints:
         return answer
 
     async def json(self, request: Request) -> Response:
-        """`/api/v1/status`, `/api/v1/targets` and `/api/v1/explain`: JSON."""
         parts, query = self._parts(), request.query_params
         match request.path_params["name"]:
             case "status":
@@ -125,7 +117,6 @@ class _Endpoints:
         raise HTTPException(404)
 
     async def static(self, request: Request) -> Response:
-        """`/static/…`: the pages' style sheet, script and icon."""
         name = request.path_params["name"]
         if name not in self._static:
             raise HTTPException(404)
