@@ -1,7 +1,8 @@
-"""Generates the relabeling that gives the series of all targets the same `instance` and `pod`.
+"""Generates the relabeling that gives the series of targets the same `instance` and `pod`.
 
-With it, a target has the same series after another exporter takes it over. The series that each process reports about
-itself, such as `edge_up` and `edge_exporter_*`, keep their labels. `docs/generate.py` writes the files.
+With it, a target has the same series after another exporter takes it over. Series of configured queries and endpoints
+are not included. The series that each process reports about itself, such as `edge_up` and `edge_exporter_*`, keep their
+labels. `docs/generate.py` writes the files.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Replaces the project's addresses in files by those of pyproject.toml.
 
 `Source` in `[project.urls]` is the repository, and `Documentation` the site. The release workflow
-(.github/workflows/release.yml) fails if `Source` is not its own repository, so that no published link leads to another
-project.
+(.github/workflows/release.yml) fails if `Source` is not its own repository, because released files link to it.
 """
 
 import re
