@@ -179,7 +179,7 @@ class Schedule:
         most = account.client.rate_limiter.max_in_flight
         if self._calling.get(client_name, 0) >= most or self._recording >= MOST_RECORDING:
             return None
-        while (entry := self._first(client_name)) is not None and entry.at <= now:
+        while (entry := self._next_entry(client_name)) is not None and entry.at <= now:
             plan, target, key = self.plans[entry.collector], entry.target, entry.key
             if pause := account.client.rate_limiter.paused_for(*(one.name for one in plan.collector.operations)):
                 self._put(entry.collector, target, now + pause)
@@ -224,7 +224,7 @@ class Schedule:
         offset = self._places[key.collector].get(key.target, 0.0) * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
 
-    def _first(self, account: str) -> DueEntry | None:
+    def _next_entry(self, account: str) -> DueEntry | None:
         heap = self._heaps.get(account, [])
         while heap and self._entry(heap[0].key) is not heap[0]:
             # It was replaced.

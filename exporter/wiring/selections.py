@@ -33,13 +33,15 @@ def _account_selections(account: AccountSettings, number: int) -> Iterator[Selec
     itself = Target(name, "account", name, name, watched=_requested_lists(account))
     yield Selection(name, "account", (itself,), setting=path)
     zones = tuple(Target(name, "dns_zone", str(zone_id)) for zone_id in account.dns_zones.all_ids())
-    yield _discovering(Selection(name, "dns_zone", zones, setting=(*path, "dns_zones")), account.dns_zones)
+    yield _with_discovery(Selection(name, "dns_zone", zones, setting=(*path, "dns_zones")), account.dns_zones)
     how_read = {"read": account.scripts.read}
     scripts = tuple(Target(name, "script", str(script_id), attributes=how_read) for script_id in account.scripts.ids)
     named_scripts = Selection(name, "script", scripts, attributes=how_read, setting=(*path, "scripts"))
-    yield _discovering(named_scripts, account.scripts)
+    yield _with_discovery(named_scripts, account.scripts)
     shields = tuple(Target(name, "shield_zone", str(zone_id)) for zone_id in account.shield_zones.ids)
-    yield _discovering(Selection(name, "shield_zone", shields, setting=(*path, "shield_zones")), account.shield_zones)
+    yield _with_discovery(
+        Selection(name, "shield_zone", shields, setting=(*path, "shield_zones")), account.shield_zones
+    )
     limits = tuple(
         Target(name, "rate_limit", str(limit.id), limit.name, _zone_attributes(limit.shield_zone_id))
         for limit in account.rate_limits
@@ -58,7 +60,7 @@ def _account_selections(account: AccountSettings, number: int) -> Iterator[Selec
     yield Selection(name, "search", searches, setting=(*path, "searches"))
 
 
-def _discovering(selection: Selection, section: DiscoveredSettings) -> Selection:
+def _with_discovery(selection: Selection, section: DiscoveredSettings) -> Selection:
     return replace(selection, discover=section.discover, include=section.include, exclude=section.exclude)
 
 
