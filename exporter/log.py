@@ -67,7 +67,6 @@ def _configure_libraries(target: TextIO, lowest: int, last_steps: Processors) ->
 
 
 def _report_of_lost(lines: int, steps: Processors) -> str:
-    """Return the log line that reports lost lines; `steps` convert it to text."""
     line: structlog.typing.ProcessorReturnValue = {
         "event": "log lines were lost: the reader was too slow",
         "lines": lines,

@@ -149,7 +149,6 @@ class AccountCharts:
         return min([live.full_from, *first_days])
 
     async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
-        """Return the counts that the charts show of these days, if they have ended; raises PlatformError."""
         # Only DNS statistics can be requested for certain days; the days of another chart are read with one poll.
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))  # `range` refuses the step 0
         shown: Shown = {}
@@ -166,7 +165,6 @@ class AccountCharts:
         return shown
 
     def _ended_days(self, collector: TargetCollector[Any], source: Source, window: range) -> dict[int, float]:
-        """Return ordinal → count of the ended days in a window; empty if the source is not a chart of days."""
         if not isinstance(source, DayBuckets):
             return {}
         whole = self._whole_days(collector, source)

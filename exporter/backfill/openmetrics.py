@@ -84,7 +84,6 @@ def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], s
 def _write_family(
     file: TextIO, info: FamilyInfo, several: Iterable[PastSeries], labels: Mapping[str, str], step: int
 ) -> int:
-    """Write a family, and return the number of samples."""
     sample_count = 0
     # OpenMetrics requires that a counter's family is named without the suffix of its samples.
     name = info.name.removesuffix("_total")

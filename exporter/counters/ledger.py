@@ -196,7 +196,6 @@ class Ledger:
         return counted, row
 
     def _families(self, key: PollKey, stored: StateRow | None) -> Families:
-        """Return what was counted of a target, from its row; nothing if there is no row, or if it is damaged."""
         try:
             return {} if stored is None else unpack(stored.data)
         except ValueError as error:
@@ -213,7 +212,6 @@ class Ledger:
             self._log.warning(event, path=self._storage.location, account=key.target.account, family=family)
 
     def _committed(self, key: PollKey) -> Families:
-        """Return what this process has committed of a target; nothing before its first commit."""
         return self._families(key, self._rows.get(key)) if key in self._counted else {}
 
     async def _next_attempt(self) -> None:
@@ -224,7 +222,6 @@ class Ledger:
                 await self._attempt_ended.wait()
 
     async def _run(self) -> None:
-        """Attempt to commit whenever that is due, until `close` is called; then close the storage."""
         is_last = False
         while not is_last:
             await self._wait_for_work()
@@ -264,7 +261,6 @@ class Ledger:
         await self._clocks.sleep(self._linger)
 
     async def _ensure_open(self) -> None:
-        """Open the storage if it is not open, and take in its rows."""
         if not await self._storage.is_open():
             found = await self._storage.open()
             if self._has_read_rows:
@@ -284,16 +280,14 @@ class Ledger:
                 raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
-        """Keep the rows; from a row with a platform's time, restore the estimate of that time instead."""
         for key, row in rows.items():
-            # A configured collector may have the same name, but its keys have an id.
+            # A configured collector may have this name, too, but its keys have an id.
             if key == account_key(PLATFORM_TIME, key.target.account):
                 self.platform_time(key.target.account).restore(row.success)
             else:
                 self._rows[key] = row
 
     async def _commit(self) -> None:
-        """Write the unsaved rows. Those that are recorded meanwhile are written by the next commit."""
         self._attempted = rows = dict(self._unsaved)
         # A fault ends with the next commit, even if there is nothing to write.
         if not rows and not self.fault:
@@ -319,7 +313,6 @@ class Ledger:
             self.fault = ""
 
     def _failed(self, error: Exception) -> None:
-        """Record why an attempt failed, and when the next one may begin; log only the first of successive failures."""
         is_first = not self.fault
         self.fault = str(error) or repr(error)
         if is_first:

@@ -112,7 +112,6 @@ def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> t
 
 
 def _reset(series: MonthSeries, value: float, month: int) -> MonthSeries:
-    """Return the series after a reset: `value` is the first value of `month`, and is counted in full."""
     # Use the served sum: rounding it again could make it smaller, which looks like a reset of the counter.
     return replace(
         series, month=month, baseline=0.0, high=value, last=value, closed=series.value, has_fallen=False, is_held=False

@@ -128,7 +128,6 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
 
 
 def _why_unfit(session: Session) -> str:
-    """Return why the server of a session cannot keep the state; empty if it can."""
     if session.info.server_version < LEAST_VERSION:
         return f"it is a PostgreSQL {session.info.server_version // 10000}; expected version 14 or newer"
     encoding = session.info.parameter_status("server_encoding")

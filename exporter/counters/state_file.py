@@ -229,12 +229,7 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _take_lock(path: Path) -> TextIO:
-    """Lock a state file until the returned file, which is next to it, is closed.
-
-    Raises:
-        StateLockedError: another process has locked it.
-        OSError: the returned file cannot be written or locked.
-    """
+    """Lock a state file until the returned file, which is next to it, is closed."""
     lock = _beside(path, ".lock").open("a")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -157,7 +157,6 @@ class Explainer:
                 yield collector, target, found
 
     def _not_asked_for(self, path: KeyPath, effect: str) -> Finding:
-        """Return the finding that the setting at a path leaves something out."""
         return Finding(Cause.NOT_ASKED_FOR, str(self.settings().fault(path, effect)))
 
     def _disabled(self, collector: Collector) -> Finding | None:
@@ -243,7 +242,6 @@ def _has_families(collector: Collector, target: Target) -> bool:
 
 
 def _of_unanswered(status: Status | None) -> Finding:
-    """Return why a target has no valid answer: its polls fail or are too late, or none has ended yet."""
     if status is None or not status.since:
         return Finding(Cause.NOT_POLLED_YET)
     return Finding(Cause.FAILING, status.reason, status.message, status.since)
