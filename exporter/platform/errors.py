@@ -164,7 +164,7 @@ _TEMPORARY = (TransportError, RequestTimeout, RateLimited, ServerError)
 
 
 def may_be_retried(error: PlatformError) -> bool:
-    """Return whether another attempt of a read may succeed; a fault of TLS would only occur again."""
+    """Return whether another attempt of a read may succeed; a fault of TLS is expected to occur again."""
     return isinstance(error, _TEMPORARY) and not isinstance(error, TlsFault)
 
 

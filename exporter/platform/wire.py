@@ -99,12 +99,12 @@ def enum_of(field: str, values: Collection[int]) -> AfterValidator:
 
 # The id of a resource in a list; it is never 0, which platforms send for a missing id.
 Identity = Annotated[Int64, Field(ge=1)]
-# A number of the interface document, with or without a fraction; `true` and texts are no numbers.
+# A number with or without a fraction; `true` and texts are no numbers.
 Number = Annotated[float, Field(strict=True)]
 # A number that can be a count: not negative, and within 64 bits.
 Counted = Annotated[float, Field(strict=True, ge=0, le=LARGEST_COUNT)]
 
-# A date-time of the interface document; without a zone it means UTC, and an empty text means null.
+# A date-time; without a zone it means UTC, and an empty text means null.
 Moment = Annotated[
     Annotated[datetime, AfterValidator(_with_zone)] | None,
     BeforeValidator(lambda value: None if value == "" else value),

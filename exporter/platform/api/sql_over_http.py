@@ -192,7 +192,7 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
     """Return the first `number` results or SQL errors; raises WrongShape if one is missing, or is neither."""
     results = answer.results
     if len(results) < number:
-        raise WrongShape(f"the database answered {number} requests with {len(results)} results", status=200)
+        raise WrongShape(f"the database sent {len(results)} of {number} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
     for result in results[:number]:
         if result.type == "ok" and result.response is not None and result.response.result is not None:
@@ -200,7 +200,7 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
         elif result.error is not None:
             outcomes.append(StatementError(result.error.message or "SQL error", error_key=result.error.code or ""))
         else:
-            raise WrongShape("a result of the database is neither ok nor an error", status=200)
+            raise WrongShape("a result of the database has another shape than expected", status=200)
     return outcomes
 
 
