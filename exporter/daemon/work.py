@@ -24,8 +24,8 @@ from exporter.polling.pace import Account
 from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
+from exporter.targets.recent_removals import REMOVAL_SECONDS
 from exporter.targets.registry import Registry
-from exporter.targets.removals import REMOVAL_SECONDS
 from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from exporter.targets.removals import REMOVAL_SECONDS, Removal, newest
+from exporter.targets.recent_removals import REMOVAL_SECONDS, Removal, newest
 from exporter.targets.resource_lists import Facts, KnownResource, KnownResources
 from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from exporter.targets.removals import REMOVAL_SECONDS, Removal, newest
+from exporter.targets.recent_removals import REMOVAL_SECONDS, Removal, newest
 from exporter.targets.target import ListKey, Resource, ResourceList, TargetKey
 
 # The version of the JSON: [version, was ever complete, source, removals, [[id, name, parent, facts], ...]].

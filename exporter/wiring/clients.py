@@ -13,8 +13,8 @@ from exporter.blocking import Executors, one_thread
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.platform.errors import ProxyFault
 from exporter.platform.http.client import Client, Observer
-from exporter.platform.http.connector import Connector, connector, proxy_secrets
 from exporter.platform.http.credential import Credential
+from exporter.platform.http.proxy import Connector, connector, proxy_secrets
 from exporter.platform.http.rate_limiter import RateLimiter
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.model import Settings

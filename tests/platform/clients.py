@@ -16,8 +16,8 @@ from exporter.clock import Clocks, PlatformTime
 from exporter.platform.api import dns
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Client, Observer, PollCalls
-from exporter.platform.http.connector import connector, proxy_secrets
 from exporter.platform.http.credential import Credential
+from exporter.platform.http.proxy import connector, proxy_secrets
 from exporter.platform.http.rate_limiter import RateLimiter
 from tests.turned_clock import TurnedClock
 

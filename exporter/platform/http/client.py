@@ -71,7 +71,7 @@ class Client:
 
     Attributes:
         base_url: the address of the management API, or of a database.
-        connect: creates the transport; `connector` of `connector.py` returns such a function.
+        connect: creates the transport; `connector` of `proxy.py` returns such a function.
         timeout: the time limit of an attempt, in seconds. A retry may have less.
         random: returns a number in [0, 1).
         parsing: parses long answers; with one thread, because parsing takes much memory. None: the event loop does it.

@@ -7,7 +7,7 @@ import pytest
 
 from exporter.platform.api import dns
 from exporter.platform.errors import ProxyFault
-from exporter.platform.http.connector import is_direct, proxy_of, proxy_secrets
+from exporter.platform.http.proxy import is_direct, proxy_of, proxy_secrets
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import raw_server, reply, saying
 
