@@ -1,4 +1,7 @@
-"""The values of labels: valid texts, the names of enum values, and a limit on their number."""
+"""The values of labels: valid texts, the names of enum values, and a limit on the number of a gauge's series.
+
+`counters/counting.py` has the limit of counters, which keep the series that they have.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -25,7 +28,7 @@ def enum_name(value: int | None, names: Mapping[int, str]) -> str | None:
     return None if value is None else names.get(value, UNKNOWN)
 
 
-def limit_label_values(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
+def limit_gauges(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
     """Keep at most `limit` series in each family with `is_limited`: the first ones in the order of their label values.
 
     Returns:

@@ -1,6 +1,6 @@
 import pytest
 
-from exporter.label_values import label_value, limit_label_values
+from exporter.label_values import label_value, limit_gauges
 from exporter.metric import Family, FamilyInfo, Kind, Sample
 from tests.exporter_parts import exporter_parts
 
@@ -11,10 +11,10 @@ ROWS = FamilyInfo("edge_database_rows", "Rows.", Kind.GAUGE, "", ("database", "r
 
 def test_a_gauge_keeps_the_label_values_that_are_first_by_name() -> None:
     families = [Family(info, tuple(Sample(("1", part), 1.0) for part in "cab")) for info in (PARTS, ROWS)]
-    (parts, rows), left_out = limit_label_values(families, 2)
+    (parts, rows), left_out = limit_gauges(families, 2)
     assert [sample.values[-1] for sample in parts.samples] == ["a", "b"]
     assert (rows, left_out) == (families[1], {PARTS.name: 1})
-    assert limit_label_values(families, 3) == (tuple(families), {})
+    assert limit_gauges(families, 3) == (tuple(families), {})
 
 
 async def test_series_beyond_the_bound_are_counted_while_their_target_is_served() -> None:

@@ -12,7 +12,6 @@ CALLS_SMOOTHING = 0.1
 RATE_SMOOTHING = 0.01
 # Intervals are stretched until polls need at most this share of the budget; the rest is for retries.
 SHARE = 0.95
-STALE_INTERVALS = 3
 
 
 @dataclass(frozen=True, slots=True)

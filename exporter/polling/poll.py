@@ -12,7 +12,7 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult
 from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.exposition.store import GONE, Store
-from exporter.label_values import limit_label_values
+from exporter.label_values import limit_gauges
 from exporter.log import logger
 from exporter.platform.errors import NotFound, PlatformError
 from exporter.polling import ticks
@@ -182,7 +182,7 @@ class Poller:
         else:
             if status is not None and status.reason:
                 self.failures.recovers(facts)
-            gauges, left_out = limit_label_values(outcome.families, self.max_label_values)
+            gauges, left_out = limit_gauges(outcome.families, self.max_label_values)
             limited = outcome._replace(families=(*gauges, *counted.families))
             self.store.publish(name, limited, duration=seconds, left_out={**left_out, **counted.left_out})
 

@@ -25,7 +25,7 @@ from exporter.clock import Clocks
 from exporter.collectors.collector import Collector
 from exporter.log import logger
 from exporter.platform.errors import CredentialError, PlatformError, TransportError, Unauthorized, asks_to_wait
-from exporter.polling.pace import STALE_INTERVALS, Account, Plan
+from exporter.polling.pace import Account, Plan
 from exporter.targets.registry import Registry
 from exporter.targets.target import DATABASE_PREFIX, NAMED_BY_SEARCH, PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
@@ -39,6 +39,8 @@ MOST_RECORDING = 150
 FIRST_WAIT = 60.0
 FIRST_WAIT_OF_LISTS = 10.0
 MOST_DOUBLINGS = 20
+# The values of a poll expire after this many effective intervals, unless `stale_after` is configured.
+STALE_INTERVALS = 3
 # The longest time that a new target waits for names that a discovery supplies, in seconds.
 NAMES_SECONDS = 30.0
 

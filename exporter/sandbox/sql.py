@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from exporter.sandbox.hrana import SqlValue, encode
 
+PIPELINE_SECONDS: Final = 2.0
 _STEPS_BETWEEN_CHECKS: Final = 10_000  # steps of SQLite between two checks of the deadline
 _QUERY: Final = re.compile(r"\s*(SELECT|VALUES|WITH|EXPLAIN)\b", re.IGNORECASE)
 _INSERT: Final = re.compile(r"\s*(?:INSERT|REPLACE)\b", re.IGNORECASE)
@@ -51,7 +52,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
 
 
 class SqlSession:
-    """Executes statements on a connection. `set_deadline` must be called before the first statement."""
+    """Executes statements on a connection. `start_deadline` must be called before the first statement."""
 
     def __init__(self, connection: sqlite3.Connection, monotonic: Callable[[], float]) -> None:
         self.connection = connection
@@ -59,9 +60,9 @@ class SqlSession:
         self._deadline = 0.0
         connection.set_progress_handler(lambda: monotonic() > self._deadline, _STEPS_BETWEEN_CHECKS)
 
-    def set_deadline(self, seconds: float) -> None:
-        """Interrupt statements that are still running after this many seconds."""
-        self._deadline = self._monotonic() + seconds
+    def start_deadline(self) -> None:
+        """Interrupt the statements that are still running `PIPELINE_SECONDS` from now."""
+        self._deadline = self._monotonic() + PIPELINE_SECONDS
 
     def run(self, sql: str, arguments: _Arguments = ()) -> dict[str, Any]:
         """Execute one statement, and return its result as the protocol sends it.

@@ -1,12 +1,10 @@
 """Streams of the databases' protocol."""
 
-from typing import Any, Final
+from typing import Any
 
 from exporter.sandbox import hrana
 from exporter.sandbox.hrana import ProtocolError
 from exporter.sandbox.sql import SqlError, SqlSession, split
-
-_PIPELINE_SECONDS: Final = 2.0
 
 
 class Stream:
@@ -33,7 +31,7 @@ class Stream:
         if not isinstance(requests, list):
             raise ProtocolError("A pipeline must have a list of requests")
         results: list[dict[str, Any]] = []
-        self._session.set_deadline(_PIPELINE_SECONDS)
+        self._session.start_deadline()
         for request in requests:
             # A stream may be closed twice.
             if self.is_closed and request != {"type": "close"}:
