@@ -189,11 +189,11 @@ def _pipeline_of(
 
 
 def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | StatementError]:
-    """Return the first `number` results or SQL errors; raises WrongShape if one is missing, or is neither."""
     results = answer.results
     if len(results) < number:
         raise WrongShape(f"the database sent {len(results)} of {number} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
+    # The result after these is that of the request `close`.
     for result in results[:number]:
         if result.type == "ok" and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)

@@ -73,7 +73,6 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
 
 
 def _address_and_variable(base_url: str) -> tuple[str, str]:
-    """Return the URL of the proxy for an address, and the name of its variable in capitals; both empty without one."""
     parts = urlsplit(base_url)
     # For a variable such as `HTTPS_PROXY`, the key is `https`; `ALL_PROXY` is `all`, and `NO_PROXY` is `no`.
     proxies = getproxies_environment()
