@@ -41,7 +41,7 @@ class KeyFile:
             CredentialError: the last reading gave no key, or none has ended yet.
         """
         if self._problem:
-            raise CredentialError(f"the key cannot be read: {self._problem}")
+            raise CredentialError(f"the key or token cannot be read: {self._problem}")
         return self._key
 
     async def refresh(self) -> None:

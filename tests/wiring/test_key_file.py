@@ -57,7 +57,7 @@ async def test_what_is_wrong_with_the_file_is_said(tmp_path: Path, content: str 
     with pytest.raises(CredentialError, match="has not been read yet"):
         key.last_key()
     await key.refresh()
-    with pytest.raises(CredentialError, match=f"the key cannot be read: .*{says}"):
+    with pytest.raises(CredentialError, match=f"the key or token cannot be read: .*{says}"):
         key.last_key()
 
 

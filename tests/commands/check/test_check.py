@@ -115,7 +115,7 @@ def test_a_key_that_is_gone_is_named(platform: Platform, configure: Configure, m
     key = path.with_name("key")
     key.write_text(keys.API_KEY)
     monkeypatch.setattr("exporter.commands.check.findings.configure", lambda *_, **__: key.unlink())
-    assert f"failing  the key cannot be read: {key} does not exist\n" in invoke("check", "--config", path).out
+    assert f"failing  the key or token cannot be read: {key} does not exist\n" in invoke("check", "--config", path).out
 
 
 def test_ctrl_c_ends_a_check_without_a_word(unused_address: UnusedAddress, configure: Configure) -> None:
