@@ -154,7 +154,7 @@ class QueryCollector(Collector):
     """Polls the configured queries; each is a target, so that its failure does not affect the others."""
 
     name = "database_queries"
-    # Queries have the settings of their databases, except for the interval, which each query may set.
+    # Queries have the settings of the collector `database`, except for the interval, which each query may set.
     section = COLLECTOR.section
     polls = "query"
     interval = COLLECTOR.interval
@@ -198,7 +198,7 @@ class QueryCollector(Collector):
 
 
 def samples_of(database: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]:
-    """Return the samples of a query's rows; a row whose value is NULL or no finite number has none.
+    """Return the samples of a query's rows; a row whose value is NULL, NaN, infinite or too large for a float has none.
 
     The value of the first label is the name of the database.
 

@@ -30,7 +30,7 @@ MNEMONICS: Mapping[int, str] = {
 _NAMES = frozenset(MNEMONICS.values())
 # The label value for all types without a mnemonic.
 OTHER_TYPE = "other"
-# The most digits that are read as a code: Python refuses to convert thousands of digits.
+# The most digits that are read as a code. Python would refuse to convert more than 4,300.
 LONGEST_CODE = 10
 
 # The ordinal of a UTC day → its count.

@@ -37,7 +37,9 @@ class ReadOnlyCheck:
         self._confirmed: set[tuple[str, str]] = set()
 
     async def require_read_only(self, caller: Caller, database: str, sql: str) -> None:
-        """Ask a database, unless it has confirmed the statement before; if it cannot tell, examine the keywords.
+        """Ask a database whether a statement only reads, unless it has confirmed that before.
+
+        If the database cannot tell, the keywords of the statement decide.
 
         Raises:
             StatementError: the statement may write, or is not a single one.
