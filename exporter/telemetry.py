@@ -148,8 +148,7 @@ class Telemetry:
         )
         self.clock_offset = gauge(
             "edge_exporter_clock_offset_seconds{account}",
-            "The platform's time in the last good answer of the account, minus this machine's time; exact to one or "
-            "two seconds.",
+            "The platform's time in the last good answer of the account, minus this machine's time.",
         )
         self.ledger_up = gauge(
             "edge_exporter_ledger_up", "Whether the last read or write of the counters' state succeeded."
