@@ -36,12 +36,13 @@ class WebServer:
         self._host = host
         self._config_file = config_file
         self._config = WebConfig() if config_file is None else load_web_config(config_file)
+        self._passwords, self._files = executors("passwords"), executors("web files")
+        settings = self._config.tls_server_config
+        self._tls = None if settings is None else ServerTls(settings, self._files)
         self._socket = bind(host, port)
         self._connections = Connections()
-        self._passwords, self._files = executors("passwords"), executors("web files")
         self._server: LoopServer | None = None
         self._access: AccessControl | None = None
-        self._tls: ServerTls | None = None
 
     @property
     def port(self) -> int:
@@ -66,14 +67,8 @@ class WebServer:
         self._connections.set_limit(room)
 
     def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
-        """Serve an application from now on, and the answers that are ready.
-
-        Raises:
-            TlsSettingError: a file of the web configuration cannot be used any more.
-        """
+        """Serve an application from now on, and the answers that are ready."""
         access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
-        if (settings := self._config.tls_server_config) is not None:
-            self._tls = ServerTls(settings, self._files)
         _warn_of_ignored_keys(self._config)
         self._access = access
         self._server = LoopServer(
@@ -90,8 +85,7 @@ class WebServer:
         """Reload the web configuration file, if there is one; before `start`, do nothing.
 
         Raises:
-            ConfigurationError: the file cannot be used; the former configuration stays in force.
-            TlsSettingError: a file that it names was damaged after it was checked; the former one stays in force, too.
+            ConfigurationError: the file, or one that it names, cannot be used; the former configuration stays in force.
         """
         if self._config_file is None or self._access is None:
             return

@@ -26,6 +26,8 @@ def read_fields(query: QueryParams, allowed: Mapping[str, Collection[str] | None
         given = map(str.strip, query.getlist(name))
         found[name] = tuple(dict.fromkeys(value for value in given if value))
         for value in found[name]:
+            if choices is not None and not choices:
+                raise HTTPException(400, f"{name} must be left out: there is none to choose")
             if choices is not None and value not in choices:
                 raise HTTPException(400, f"{name} must be one of {', '.join(choices)}, not {value[:100]!r}")
     return found

@@ -153,6 +153,9 @@ async def test_an_empty_answer_needs_a_complete_list(listing: str, answer: objec
 
 async def test_the_kinds_of_configured_lists_are_there_too_without_those_that_have_no_name() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
+        setup.registry.configure([])
+        refused = await client.get("/sd/dns_zone?account=main")
+        assert (refused.status_code, refused.text) == (400, "account must be left out: there is none to choose\n")
         setup.registry.configure([Selection("main", "pull_zone", discover=True), Selection("main", "dns_zone")])
         assert (await client.get("/sd/dns_zone")).json() == [], "none is configured, and none is looked for"
         unknown = await client.get("/sd/pull_zone")

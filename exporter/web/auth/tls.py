@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from exporter.log import logger
 from exporter.untrusted.regular_file import UnreadableError, read_regular
+from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.validation.section import Conflict, Section
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -40,12 +41,12 @@ class Pem(NamedTuple):
     text: str | None
 
 
-class TlsSettingError(Exception):
+class TlsSettingError(ConfigurationError):
     """A TLS setting, or the file that it names, cannot be used; `key` is the setting's key."""
 
     def __init__(self, key: str, message: str) -> None:
-        self.key = key
-        super().__init__(message)
+        self.key, self.message = key, message
+        super().__init__([ConfigurationFault(message, f"tls_server_config.{key}")])
 
 
 class TlsSettings(Section):
@@ -101,12 +102,14 @@ def _read_pem(settings: TlsSettings, key: str) -> Pem:
 
 
 def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
-    """Build a context for accepting connections; raises TlsSettingError if a PEM or all cipher suites are unusable."""
+    """Build a context for accepting connections; raises TlsSettingError if a setting or a PEM cannot be used."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ciphers = [_OPENSSL_NAMES[suite] for suite in settings.cipher_suites if suite in _OPENSSL_NAMES]
     is_tls13_alone = bool(settings.cipher_suites) and not ciphers
     context.minimum_version = _VERSIONS["TLS13" if is_tls13_alone else settings.min_version]
     context.maximum_version = _VERSIONS[settings.max_version]
+    if context.minimum_version > context.maximum_version:
+        raise TlsSettingError("max_version", "excludes TLS13, the only version that min_version or cipher_suites allow")
     if ciphers:
         with _refusing("cipher_suites", "this machine's OpenSSL has none of these suites"):
             context.set_ciphers(":".join(ciphers))
@@ -196,6 +199,6 @@ class ServerTls:
                 self.replace(self._settings)
             self._fault = ""
         except TlsSettingError as error:
-            if str(error) != self._fault:
-                logger().error("TLS file not usable, the old one stays in force", key=error.key, error=str(error))
-            self._fault = str(error)
+            if error.message != self._fault:
+                logger().error("TLS file not usable, the old one stays in force", key=error.key, error=error.message)
+            self._fault = error.message

@@ -64,7 +64,7 @@ class WebConfig(Section):
             if self.tls_server_config is not None:
                 server_context(self.tls_server_config, read_pems(self.tls_server_config))
         except TlsSettingError as error:
-            yield ("tls_server_config", error.key), str(error)
+            yield ("tls_server_config", error.key), error.message
 
 
 def load_web_config(path: Path) -> WebConfig:

@@ -17,7 +17,7 @@ from exporter.blocking import one_thread
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.auth.access import AccessControl
 from exporter.web.auth.tls import TlsSettings
-from exporter.web.auth.web_config import WebConfig
+from exporter.web.auth.web_config import WebConfig, load_web_config
 from exporter.web.server import WebServer
 from tests.waiting import PATIENCE, until
 from tests.web.certificates import Authority
@@ -265,6 +265,29 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
         "only a restart switches TLS on or off",
         "a key of the web configuration has no effect",
     ]
+
+
+async def test_a_tls_file_that_is_damaged_after_its_check_is_a_fault_of_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, (_, key) = tmp_path / "web.yml", Authority(tmp_path).issue()
+    path.write_text("tls_server_config: {cert_file: server.crt, key_file: server.key}\n")
+    good, fault = key.read_text(), "^tls_server_config.key_file: is encrypted, not in PEM form, or"
+    server = WebServer("127.0.0.1", 0, path)
+    server.start(served())
+
+    def load_and_damage(file: Path) -> WebConfig:
+        config = load_web_config(file)
+        key.write_text("half a file")
+        return config
+
+    monkeypatch.setattr("exporter.web.server.load_web_config", load_and_damage)
+    with pytest.raises(ConfigurationError, match=fault):
+        await server.reload()
+    await server.stop()
+    key.write_text(good)
+    with pytest.raises(ConfigurationError, match=fault):
+        WebServer("127.0.0.1", 0, path)
 
 
 async def test_many_wrong_passwords_are_refused_and_do_not_delay_one_that_was_right(

@@ -246,4 +246,4 @@ def test_each_wrong_file_is_named_with_the_key_that_names_it(
     for key, changes, message in wrong:
         with pytest.raises(TlsSettingError) as refused:
             context_of(replace(settings, **changes))
-        assert (refused.value.key, str(refused.value).replace(f"{tmp_path}{os.sep}", "")) == (key, message)
+        assert (refused.value.key, refused.value.message.replace(f"{tmp_path}{os.sep}", "")) == (key, message)
