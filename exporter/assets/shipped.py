@@ -42,7 +42,7 @@ def read_assets(what: str) -> dict[str, str]:
     """Read the files of a kind in `ASSETS`: name → text. Links from runbooks to other folders lead to the repository.
 
     Raises:
-        AssetError: this installation does not contain the files.
+        AssetError: this installation does not contain the folder of the files.
     """
     folder, pattern = ASSETS[what]
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(find_folder(folder).glob(pattern))}

@@ -66,7 +66,7 @@ class Renderer:
         return self.exposition.build()
 
     def is_alive(self) -> bool:
-        """Return whether a generation was built within the last `LONGEST_SILENCE` seconds."""
+        """Return whether `render` built a generation within the last `LONGEST_SILENCE` seconds."""
         return self.monotonic() - self._rendered_at < LONGEST_SILENCE
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:

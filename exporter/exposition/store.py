@@ -65,7 +65,7 @@ class Status:
         reason: the `reason` of the error if the last poll failed, else empty.
         message: the error of the last poll in words, or why there are no series; empty if neither applies.
         success: unix seconds of the last success, also of an earlier run; 0 if none is known.
-        polled: unix seconds of the last poll since the start; 0 if none is known.
+        polled: unix seconds of the last poll since the start; 0 if there was none.
         duration: seconds that the last poll took, without the commit of its counters.
         chart: the counts of the last days, oldest first; empty if the last good answer has none.
         families: the names of its present platform families, whether or not the configuration exposes them.

@@ -134,7 +134,7 @@ class LoopServer(uvicorn.Server):
         await _cancel(state.tasks)
 
     def connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
-        """Return the connection of the client with an address; None if there is none."""
+        """Return the connection of the client with this address; None if there is none."""
         found = (one for one in self.server_state.connections if getattr(one, "client", None) == client)
         return next((one.transport for one in found), None)
 

@@ -27,8 +27,8 @@ async def explain(parts: Parts, query: QueryParams) -> Json:
 async def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
     """Return why families have no series for targets, which are given by label or name; empty collections mean all.
 
-    In the result, `others` maps each given target without absences to what is known of it. In a spare, it maps each
-    given target, or `*` if none is given, to the reason why this exporter polls nothing.
+    In the result, `others` maps each given target without absences to the reason. A spare reports no absences: `others`
+    maps each given target, or `*` if none is given, to the reason why this exporter polls nothing.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
     if why_spare := parts.process().spare:

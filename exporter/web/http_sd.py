@@ -20,8 +20,8 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         address yet, but may get one.
 
     Raises:
-        HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); each account has no
-            address yet, but may get one, or this exporter is a spare (503).
+        HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); none of the accounts
+            has an address yet, although each may get one, or this exporter is a spare (503).
     """
     registry, gone = parts.registry, parts.store.gone
     if why_spare := parts.process().spare:

@@ -58,7 +58,7 @@ class WebServer:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def leave_room(self, outgoing: int) -> None:
-        """Limit open connections, to leave files for `outgoing` ones and the rest; log if the files are too few."""
+        """Limit the open connections, so that `outgoing` others and `RESERVED_FILES` fit; warn if the files are few."""
         files = file_limit()
         room = files - RESERVED_FILES - outgoing
         if room < LEAST_CONNECTIONS:
@@ -67,7 +67,7 @@ class WebServer:
         self._connections.set_limit(room)
 
     def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
-        """Serve an application from now on, and the answers that are ready."""
+        """Serve an application from now on; a request that `ready` answers does not reach it."""
         access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
         _warn_of_ignored_keys(self._config)
         self._access = access
@@ -82,7 +82,9 @@ class WebServer:
         self._server.start()
 
     async def reload(self) -> None:
-        """Reload the web configuration file, if there is one; before `start`, do nothing.
+        """Reload the web configuration file, if there is one. Nothing happens before `start`.
+
+        Whether TLS is used does not change.
 
         Raises:
             ConfigurationError: the file, or one that it names, cannot be used; the former configuration stays in force.
@@ -96,6 +98,8 @@ class WebServer:
             await blocking(self._files, self._tls.replace, settings)
         elif settings is not None or self._tls is not None:
             logger().warning("only a restart switches TLS on or off")
+            config = config.model_copy(update={"tls_server_config": self._config.tls_server_config})
+        self._config = config
         self._access.replace(config)
         _warn_of_ignored_keys(config)
 

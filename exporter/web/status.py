@@ -18,7 +18,7 @@ SHORTEST_STALL = 30.0
 
 
 def status_of(parts: Parts) -> Json:
-    """Return the state of the whole exporter, with that of `health`."""
+    """Return the state of the whole exporter, with that of `health`, which may set `Process.was_ready`."""
     process, shard = parts.process(), parts.registry.shard
     statuses = list(all_statuses(parts))
     by_account, by_collector = defaultdict[str, list[Status]](list), defaultdict[str, list[Status]](list)
@@ -68,7 +68,7 @@ def health(parts: Parts) -> Json:
 
 
 def _ailment(parts: Parts, process: Process) -> str:
-    """Return which part has stalled; empty if none has."""
+    """Return in words which part has stalled; empty if none has. If several have, one of them is named."""
     # The event loop has not stalled, or there would be no answer.
     now = parts.clocks.monotonic()
     working = {
@@ -93,10 +93,7 @@ def _waits_for(parts: Parts, process: Process) -> str:
 
 
 def _credential_problems(parts: Parts, process: Process) -> str:
-    """Return, in words, which accounts' credentials were refused, or could not be read or sent; empty if none.
-
-    Only if there is no account, the credentials of databases are returned.
-    """
+    """Return in words which accounts have unusable credentials or, without accounts, which databases; may be empty."""
     known = parts.schedule.accounts
     problems = {name: known[name].client.credential.problem for name in process.account_up or known}
     return ", ".join(f"the credential of {name} {problem}" for name, problem in problems.items() if problem)

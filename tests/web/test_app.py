@@ -15,18 +15,8 @@ READING = [
     "/static/page.js",
 ]
 UNKNOWN = [
-    *("/metrics/", "//metrics", "/Metrics", "/metrics%00", "/metrics%20", "/runbooks/", "/favicon.svg", "/%00"),
-    *(
-        "/-/",
-        "/-/reload/",
-        "/api",
-        "/api/v1/",
-        "/api/v1/x",
-        "/api/v1/targets/",
-        "/api/v2/targets",
-        "/static/",
-        "/static/page.py",
-    ),
+    *("/metrics/", "//metrics", "/Metrics", "/metrics%00", "/metrics%20", "/favicon.svg", "/%00", "/-/", "/-/reload/"),
+    *("/api", "/api/v1/", "/api/v1/x", "/api/v1/targets/", "/api/v2/targets", "/static/", "/static/page.py"),
     *("/static/../app.py", "/static/..%2fpage.py", "/static/%2e%2e%2f__init__.py", "/static//etc/passwd"),
     "/" + "a" * 8000,
 ]

@@ -1,7 +1,6 @@
 import pytest
 from starlette.datastructures import QueryParams
 
-from exporter.targets.sharding import Shard
 from exporter.targets.target import Target
 from exporter.web.status import health
 from exporter.web.targets import find_targets
@@ -56,14 +55,3 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
         assert health(setup.parts())["waits_for"] == UNPROVEN
         del setup.up["main"]
         assert health(setup.parts())["waits_for"] == "the credential of database:orders is not accepted"
-
-
-async def test_a_spare_is_ready_when_it_could_take_a_shard() -> None:
-    async with view_setup() as setup:
-        setup.registry.shard = Shard(None, 2)
-        setup.unproven, setup.spare = "the state database has not answered yet", "spare: 2 of 2 shards are held"
-        before = setup.status()
-        setup.unproven = ""
-        status = setup.status()
-    assert [before["waits_for"], status["waits_for"]] == ["the state database has not answered yet", ""]
-    assert (status["ready"], status["shard"], status["spare"]) == (True, None, "spare: 2 of 2 shards are held")

@@ -138,9 +138,9 @@ class ViewSetup:
         schedule = cast(Schedule, self.schedule)
         return replace(self.work.parts, process=process, schedule=schedule, ledger=ledger, version="1.2.3")
 
-    def app(self, prefix: str = "/", parts: Parts | None = None) -> Application:
+    def app(self, prefix: str = "/") -> Application:
         """Return the application that serves the endpoints."""
-        served = parts or self.parts()
+        served = self.parts()
         return create_app(lambda: served, self.reload, route_prefix=prefix)
 
     async def reload(self) -> tuple[str, ...]:

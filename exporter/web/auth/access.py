@@ -20,7 +20,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="edge-exporter", charset="UTF-8"'}
 _MOST_BYTES = 72  # of a password; bcrypt uses no more
-# The most requests whose password is checked or waits for its check; further requests are refused.
+# The most requests whose password is checked or waits for its check; a further one that needs a check is refused.
 _MOST_CHECKS = 128
 
 
@@ -28,8 +28,8 @@ class AccessControl:
     """ASGI middleware that admits requests as the web configuration says.
 
     If users are configured, every request needs a user's password, except reads of the health endpoints. If neither
-    users nor required client certificates are configured, changes are accepted only from the loopback address. They
-    are never accepted from a web page, whose browser may run on this machine: browsers send an Origin with them.
+    users nor required client certificates are configured, changes are accepted only from a loopback address. Changes
+    by a web page are never accepted, because its browser may run on this machine: browsers send an Origin with them.
 
     Passwords are checked one at a time. The last right one of each user is remembered, as a digest that also depends
     on the user's hash: it is checked again when the hash changes. A password of an unknown user is compared with the
@@ -49,7 +49,7 @@ class AccessControl:
         """Apply a configuration to further requests."""
         users = config.basic_auth_users.items()
         self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users}
-        # These two digits of a hash, such as `$2b$10$…`, are its cost: how long a check takes.
+        # Two digits of a hash, such as the 10 of `$2b$10$…`, are its cost: how long a check takes.
         self._slowest = max(self._hashes.values(), key=lambda hashed: hashed[4:6], default=b"")
         headers = config.http_server_config.headers.items()
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers if value]

@@ -19,7 +19,7 @@ from exporter.validation.section import Conflict, Section
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 # The cipher suites of TLS 1.3, which Python cannot select.
 _TLS13_SUITES = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")
-# The name of another cipher suite in the file → its name in OpenSSL.
+# The name of a cipher suite of TLS 1.2 → its name in OpenSSL.
 _OPENSSL_NAMES: Mapping[str, str] = {
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
     "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
@@ -35,7 +35,7 @@ _OPENSSL_NAMES: Mapping[str, str] = {
 
 
 class Pem(NamedTuple):
-    """A certificate, a private key or authorities: the setting's key, and the PEM text; None if neither is set."""
+    """A certificate, a private key or authorities: the key of the setting, and the PEM text; None if it is not set."""
 
     config_key: str
     text: str | None
@@ -115,9 +115,9 @@ def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
             context.set_ciphers(":".join(ciphers))
 
     certificate, key, authorities = pems
-    wrong = "is encrypted, not in PEM form, or not the key of the certificate; or the certificate is broken"
+    wrong = "is encrypted, too weak, not in PEM form, or not the key of the certificate; or the certificate is broken"
     with _refusing(key.config_key, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
-        # Without a password, OpenSSL would ask for that of an encrypted key on the terminal.
+        # Without the argument, OpenSSL would ask on the terminal for the password of an encrypted key.
         context.load_cert_chain(certificate_path, key_path, password="")
     if settings.client_auth_type != "NoClientCert":
         _require_client_checks(context, settings, authorities)
@@ -168,9 +168,9 @@ def _checked_connection_class(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
 
 class ServerTls:
-    """The server's TLS context, which follows the content of the files.
+    """The server's TLS context, which follows the content of the files; raises TlsSettingError as `replace` does.
 
-    If a file cannot be used, the former context stays in force. `executor` reads the files.
+    If a file cannot be used any more, the former context stays in force. `executor` reads the files for `latest`.
     """
 
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:
@@ -180,7 +180,7 @@ class ServerTls:
         self.replace(settings)
 
     def replace(self, settings: TlsSettings) -> None:
-        """Apply settings to new connections; if that raises TlsSettingError, the former settings stay in force."""
+        """Apply settings to new connections; if they raise TlsSettingError, the former settings stay in force."""
         pems = read_pems(settings)
         self._current = server_context(settings, pems)
         self._settings, self._pems = settings, pems

@@ -2,6 +2,7 @@ import asyncio
 import base64
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import bcrypt
 import httpx
@@ -27,6 +28,7 @@ HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
 OTHER_HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
 USERS = WebConfig.model_validate({"basic_auth_users": {"prometheus": HASH}})
 OPEN = WebConfig()
+TLS = "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
 LOCAL = ("127.0.0.1", 50_000)
 REMOTE = ("192.0.2.7", 50_000)
 
@@ -225,9 +227,8 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     authority = Authority(tmp_path)
     authority.issue()
     path = tmp_path / "web.yml"
-    tls = "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
     headers = "http_server_config: {headers: {X-Content-Type-Options: nosniff}}\n"
-    path.write_text(f"{tls}basic_auth_users: {{prometheus: {HASH}}}\n")
+    path.write_text(f"{TLS}basic_auth_users: {{prometheus: {HASH}}}\n")
     server = WebServer("127.0.0.1", 0, path)
     server.start(served(), ready=lambda _scope: ([(b"content-length", b"0")], b""))
     url = server.url.replace("127.0.0.1", "localhost")
@@ -240,10 +241,10 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
             with pytest.raises(ConfigurationError):
                 await server.reload()
             kept = await client.get("/metrics")
-            path.write_text(tls + headers)
+            path.write_text(TLS + headers)
             await server.reload()
             opened = await client.get("/metrics")
-            path.write_text(tls.replace("}", ", max_version: TLS12}"))
+            path.write_text(TLS.replace("}", ", max_version: TLS12}"))
             await server.reload()
             ready = await client.get("/metrics")
             _, writer = await asyncio.open_connection(
@@ -271,23 +272,35 @@ async def test_a_tls_file_that_is_damaged_after_its_check_is_a_fault_of_the_conf
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, (_, key) = tmp_path / "web.yml", Authority(tmp_path).issue()
-    path.write_text("tls_server_config: {cert_file: server.crt, key_file: server.key}\n")
-    good, fault = key.read_text(), "^tls_server_config.key_file: is encrypted, not in PEM form, or"
+    path.write_text(TLS)
+    good, fault = key.read_text(), "^tls_server_config.key_file: is encrypted"
     server = WebServer("127.0.0.1", 0, path)
     server.start(served())
-
-    def load_and_damage(file: Path) -> WebConfig:
-        config = load_web_config(file)
-        key.write_text("half a file")
-        return config
-
-    monkeypatch.setattr("exporter.web.server.load_web_config", load_and_damage)
+    load = Mock(side_effect=lambda file: (load_web_config(file), key.write_text("half a file"))[0])
+    monkeypatch.setattr("exporter.web.server.load_web_config", load)
     with pytest.raises(ConfigurationError, match=fault):
         await server.reload()
     await server.stop()
     key.write_text(good)
     with pytest.raises(ConfigurationError, match=fault):
         WebServer("127.0.0.1", 0, path)
+
+
+async def test_a_certificate_that_only_a_restart_would_require_admits_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exporter.web.auth.access._is_loopback", lambda _client: False)
+    Authority(tmp_path).issue()
+    path = tmp_path / "web.yml"
+    path.write_text("{}")
+    server = WebServer("127.0.0.1", 0, path)
+    server.start(served())
+    path.write_text(TLS.replace("}", ", client_auth_type: RequireAndVerifyClientCert}"))
+    await server.reload()
+    async with httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.post(f"{server.url}/-/reload")
+    await server.stop()
+    assert (answer.status_code, answer.text) == (403, HERE_ONLY)
 
 
 async def test_many_wrong_passwords_are_refused_and_do_not_delay_one_that_was_right(

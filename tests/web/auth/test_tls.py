@@ -26,7 +26,7 @@ from tests.waiting import END_SECONDS, PATIENCE, until
 from tests.web.certificates import Authority
 
 GREETING = b"hello"
-WRONG_PAIR = "is encrypted, not in PEM form, or not the key of the certificate; or the certificate is broken"
+WRONG_PAIR = "is encrypted, too weak, not in PEM form, or not the key of the certificate; or the certificate is broken"
 
 
 def replace(settings: TlsSettings, **changes: object) -> TlsSettings:

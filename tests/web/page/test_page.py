@@ -234,10 +234,7 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda setup: setup.rounds.update(lists=Round(60.0, setup.clock())), "Tasks last succeeded lists not yet"),
         (refused, "The credential of main is not accepted."),
         (lambda setup: awaited(setup).succeed(zone(1)), "2 of 3 targets wait for the first poll."),
-        (
-            lambda setup: awaited(setup).fail(zone(1)),
-            "1 of 3 targets fails; 2 wait for the first poll.",
-        ),
+        (lambda setup: awaited(setup).fail(zone(1)), "1 of 3 targets fails; 2 wait for the first poll."),
         (
             lambda setup: setattr(awaited(setup).schedule, "is_discovered", False),
             "Not ready: discovery has not ended; 2 wait for the first poll.",
