@@ -139,10 +139,10 @@ def _concerns_the_account(status: Status) -> bool:
 
 def _account_row(name: str, status: Status) -> Row:
     if name.startswith(DATABASE_PREFIX):
-        server, credential, setting = "database", "token", "url"
+        credential, setting = "token", "url"
         target = f"database/{name.removeprefix(DATABASE_PREFIX)}"
     else:
-        server, credential, setting = "platform", "key", "base_url"
+        credential, setting = "key", "base_url"
         target = f"account/{name}"
     if status.reason == errors.NotFound.reason:
         detail = f"every poll fails: {status.message}; check the path of {setting}"
@@ -153,5 +153,5 @@ def _account_row(name: str, status: Status) -> Row:
     elif status.reason == errors.CredentialError.reason:
         detail = status.message
     else:
-        detail = f"the {server} cannot be reached: {status.message}"
+        detail = f"every poll fails: {status.message}"
     return Row(name, "", target, "", FAILED, 0, detail)
