@@ -28,7 +28,8 @@ class Pattern:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_part_validator", _compiled(self.pattern))
-        object.__setattr__(self, "_whole_validator", _compiled(rf"\A(?:{self.pattern})\z"))
+        # The line break ends the comment of a pattern such as `(?x)a # c`; because of `(?x)`, it is never matched.
+        object.__setattr__(self, "_whole_validator", _compiled(f"\\A(?:{self.pattern}(?x)\n)\\z"))
 
     def search(self, text: str) -> bool:
         """Return whether the pattern matches any part of the text."""

@@ -20,6 +20,7 @@ MATCHES: tuple[tuple[str, str, str], ...] = (
     ("x$", "box\n", "no"),
     (".", "\ud800", "whole"),
     ("a #", "a #", "whole"),
+    ("(?x)a # c", "a", "whole"),
     (r".*\.example\.(com|net)$", "shop.example.net", "whole"),
     ("(?!a)b", "b", "refused"),
     (r"(a)\1", "aa", "refused"),
