@@ -115,8 +115,6 @@ def is_direct(host: str, port: int, excluded: str) -> bool:
 
 
 def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, port: int) -> bool:
-    if entry == "*":
-        return True
     parts = _ENTRY.fullmatch(entry)
     if parts is None:
         return False
@@ -124,6 +122,8 @@ def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, 
     if entry_port is not None and int(entry_port) != port:
         return False
     name = parts["v6"] or parts["host"] or parts["bare"]
+    if name == "*":
+        return True
     if address is not None:
         try:
             return address in ip_network(name, strict=False)

@@ -82,6 +82,8 @@ def test_what_a_proxy_gets_is_secret_which_without_a_password_may_be_its_user(mo
         ("*.example.net", "api.example.net", "badexample.net"),
         ("a.test, b.test c.test", "a.test b.test c.test", "d.test"),
         ("example.net:8080", "", "example.net api.example.net"),
+        ("*:443", "example.net 10.0.0.7 2001:db8::1", ""),
+        ("*:80", "", "example.net 10.0.0.7"),
         ("example.net:443", "example.net api.example.net", "badexample.net"),
         ("10.0.0.7", "10.0.0.7", "10.0.0.8 10.0.0.7.example.net"),
         ("10.0.0.7/8", "10.0.0.7 10.255.0.1", "11.0.0.1 example.net"),
