@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import pytest
 from structlog.testing import capture_logs
 
+from exporter.platform.http.client import Client
 from exporter.polling.pace import Account
 from exporter.polling.schedule import NAMES_SECONDS
 from exporter.sandbox.world import World
@@ -159,3 +160,9 @@ async def test_a_spare_is_ready_once_a_key_is_accepted(status: int, *, is_accept
         # Meanwhile, a reload removes the second account.
         accounts.entries = {"main": accounts.entries["main"]}
         assert await trying == is_accepted
+
+
+async def test_a_spare_goes_on_trying_its_keys_if_no_thread_can_be_started() -> None:
+    async with exporter_parts(account=ZONES, world=small_world()) as parts:
+        with patch.object(Client, "open_transport", side_effect=RuntimeError):
+            assert not await parts.work.accounts.try_keys()

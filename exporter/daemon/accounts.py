@@ -168,7 +168,7 @@ class Accounts:
             except Forbidden:
                 # The key was accepted, but it may not search.
                 return True
-            except PlatformError:
+            except (PlatformError, RuntimeError):  # RuntimeError: no thread can be started now
                 continue
             return True
         return not self._names()
