@@ -36,15 +36,18 @@ class PlatformError(Exception):
         cls.reason = reason
 
     def __init__(self, message: str, *, status: int = 0, error_key: str = "", retry_after: float | None = None) -> None:
-        super().__init__(one_line(message))
+        super().__init__(message)
         self.status = status
-        self.error_key = one_line(error_key)
+        self.error_key = error_key
         self.retry_after = retry_after
 
+    def __str__(self) -> str:
+        return one_line(self.args[0])
+
     def redact(self, secrets: Collection[str]) -> None:
-        """Mask secrets in the text and `error_key`; in bodies, short or escaped secrets are not masked."""
-        self.args = (without_secrets(str(self), secrets),)
-        self.error_key = without_secrets(self.error_key, secrets)
+        """Mask secrets in the message and `error_key`, and then shorten both: a part of a secret would stay."""
+        self.args = (one_line(without_secrets(self.args[0], secrets)),)
+        self.error_key = one_line(without_secrets(self.error_key, secrets))
 
 
 class TransportError(PlatformError, reason="transport"):

@@ -85,6 +85,7 @@ class Answer(Generic[T_co]):
         date: the platform's time at the answer, as `PlatformTime` computes it; None if it is not known.
         raw: the body, masked by `body_without_secrets`; empty in an answer with a derived value.
         seconds: how long the last attempt took, until the end of the body; 0 if it is not known.
+        secrets: the texts to mask in a message that is taken from the answer; empty in an answer with a derived value.
     """
 
     value: T_co
@@ -92,6 +93,7 @@ class Answer(Generic[T_co]):
     # The answer of a script contains its deployment key: keep the body out of logs.
     raw: bytes = field(default=b"", repr=False)
     seconds: float = 0.0
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

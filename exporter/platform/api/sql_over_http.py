@@ -159,7 +159,7 @@ async def execute(
     answer = await caller.call(execute_request(statements, writes=writes))
     outcomes = [
         result if isinstance(result, StatementError) else _rows(result, most_rows)
-        for result in _results(answer.value, len(statements))
+        for result in _results(answer, len(statements))
     ]
     return Answer(outcomes, answer.date, seconds=answer.seconds)
 
@@ -172,7 +172,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
         PlatformError: there is no usable answer, or it does not describe the statement.
     """
     answer = await caller.call(_pipeline_of([{"type": "describe", "sql": sql}], PIPELINE))
-    result = _results(answer.value, 1)[0]
+    result = _results(answer, 1)[0]
     if isinstance(result, StatementError):
         raise result
     try:
@@ -188,8 +188,8 @@ def _pipeline_of(
     return Request(operation, body={"baton": None, "requests": [*requests, {"type": "close"}]})
 
 
-def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | StatementError]:
-    results = answer.results
+def _results(answer: Answer[PipelineResponse], number: int) -> list[Mapping[str, Any] | StatementError]:
+    results = answer.value.results
     if len(results) < number:
         raise WrongShape(f"the database sent {len(results)} of {number} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
@@ -198,7 +198,9 @@ def _results(answer: PipelineResponse, number: int) -> list[Mapping[str, Any] | 
         if result.type == "ok" and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)
         elif result.error is not None:
-            outcomes.append(StatementError(result.error.message or "SQL error", error_key=result.error.code or ""))
+            fault = StatementError(result.error.message or "SQL error", error_key=result.error.code or "")
+            fault.redact(answer.secrets)
+            outcomes.append(fault)
         else:
             raise WrongShape("a result of the database has another shape than expected", status=200)
     return outcomes

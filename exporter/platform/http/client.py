@@ -132,7 +132,7 @@ class Client:
             response, body = await self._send(call, time_limit)
             status = response.status_code
             seconds = min(time_limit, self.clocks.monotonic() - began)
-            answer = await self._read(call.operation, response, body, seconds)
+            answer = await self._read(call, response, body, seconds)
         except PlatformError as error:
             seconds = min(time_limit, self.clocks.monotonic() - began)
             # If the body did not arrive, only the error has the status.
@@ -171,8 +171,8 @@ class Client:
             fault.status = 0 if response is None else response.status_code
             raise fault from None
 
-    async def _read(self, operation: Operation[T], response: httpx.Response, body: bytes, seconds: float) -> Answer[T]:
-        status = response.status_code
+    async def _read(self, call: "ReadyCall[T]", response: httpx.Response, body: bytes, seconds: float) -> Answer[T]:
+        operation, status = call.operation, response.status_code
         date = http_date(response.headers.get("date"))
         retry_after = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         failure = None if response.is_success else responses.status_error(status, body, retry_after)
@@ -182,14 +182,14 @@ class Client:
             raise failure
         moment = self.platform_time.now() if date is None else self.platform_time.update(date)
         if is_absent:
-            return Answer(cast("T", None), moment, body, seconds)
+            return Answer(cast("T", None), moment, body, seconds, call.secrets)
         try:
             value = await self._payload(operation, body, status)
         except PlatformError as error:
             # The body may report a 429 or 503 under a success status.
             error.retry_after = retry_after
             raise
-        return Answer(value, moment, body, seconds)
+        return Answer(value, moment, body, seconds, call.secrets)
 
     async def _payload(self, operation: Operation[T], raw: bytes, status: int) -> T:
         unexpected = set[str]()
@@ -236,6 +236,7 @@ class PollCalls:
 
         Raises:
             PlatformError: there is no usable answer.
+            RuntimeError: no thread can be started now.
         """
         self.call_count += 1
         ready = await self._prepare(request)

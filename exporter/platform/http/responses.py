@@ -22,8 +22,6 @@ ERROR_BODY_LIMIT = 64 * 1024
 _MOST_DIGITS = 310
 _PARTIAL = 206
 _LOWEST_FAILURE = 400
-# How many bytes of a body that is not JSON are used for the error's message.
-_MOST_TEXT = 1000
 # The highest number of wrong fields that an error's message lists.
 _MOST_LISTED = 20
 
@@ -79,7 +77,7 @@ class Failure(NamedTuple):
     """The failure that a body describes (interface document, Errors).
 
     Attributes:
-        message: the texts of the body in one line.
+        message: the texts of the body, of any length.
         key: the platform's key for the error.
         status: the `statusCode` in the body, if it is 400 or more; else 0.
         is_reported: whether the body is that of a failure even if the HTTP status is a success.
@@ -96,9 +94,9 @@ def failure_in(raw: bytes) -> Failure:
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
-        text = raw[:_MOST_TEXT].decode("utf-8", "replace").strip()
+        text = raw.decode("utf-8", "replace").strip()
         is_markup = text.startswith("<")
-        return Failure("" if is_markup else one_line(text))
+        return Failure("" if is_markup else text)
     if not isinstance(body, dict):
         return Failure()
     objects = (body[name] for name in ("error", "errorResponse") if isinstance(body.get(name), dict))
@@ -139,9 +137,9 @@ def _message_of(fields: Mapping[str, Any]) -> str:
         # A message that the body also has elsewhere is not repeated.
         if field and message not in parts:
             parts.append(f"{field}: {message}")
-    distinct_texts = dict.fromkeys(part for part in parts if part)
+    distinct_texts = dict.fromkeys(part for part in parts if one_line(part))
     # Some of the texts end with a full stop, others do not.
-    return one_line(". ".join(distinct_texts).replace(".. ", ". "))
+    return ". ".join(distinct_texts).replace(".. ", ". ")
 
 
 def _string(body: object, name: str) -> str:
@@ -157,7 +155,7 @@ def _class_by_key(kind: type[PlatformError], key: str) -> type[PlatformError]:
 def status_error(status: int, raw: bytes, retry_after: float | None) -> PlatformError:
     """Return the error for an HTTP status that is no success, with the message in the body."""
     failure = failure_in(raw)
-    said = f": {failure.message}" if failure.message else ""
+    said = f": {failure.message}" if one_line(failure.message) else ""
     kind = _class_by_key(class_for_status(status), failure.key)
     message = f"the platform answered {status}{said}"
     return kind(message, status=status, error_key=failure.key, retry_after=retry_after)
