@@ -160,9 +160,6 @@ async def test_a_spare_is_ready_once_a_key_is_accepted(status: int, *, is_accept
         # Meanwhile, a reload removes the second account.
         accounts.entries = {"main": accounts.entries["main"]}
         assert await trying == is_accepted
-
-
-async def test_a_spare_goes_on_trying_its_keys_if_no_thread_can_be_started() -> None:
-    async with exporter_parts(account=ZONES, world=small_world()) as parts:
+        # As if no thread could be started.
         with patch.object(Client, "open_transport", side_effect=RuntimeError):
-            assert not await parts.work.accounts.try_keys()
+            assert not await accounts.try_keys()

@@ -45,7 +45,7 @@ class PlatformError(Exception):
         return one_line(self.args[0])
 
     def redact(self, secrets: Collection[str]) -> None:
-        """Mask secrets in the message and `error_key`, and then shorten both: a part of a secret would stay."""
+        """Mask secrets in the message and `error_key`; then shorten both, because a cut secret would not be found."""
         self.args = (one_line(without_secrets(self.args[0], secrets)),)
         self.error_key = one_line(without_secrets(self.error_key, secrets))
 
@@ -91,7 +91,7 @@ class StatusError(PlatformError, reason="status"):
 
 
 class Unauthorized(StatusError, reason="unauthorized"):
-    """401: the platform does not accept the key."""
+    """401: the platform does not accept the key or token."""
 
 
 class Forbidden(StatusError, reason="forbidden"):
@@ -131,11 +131,11 @@ class BodyTooLarge(BadAnswer, reason="too_large"):
 
 
 class NotJson(BadAnswer, reason="not_json"):
-    """The body is not JSON, for example because it is empty, HTML, or cut off."""
+    """The body cannot be decoded, or parsed as JSON, for example because it is empty, HTML, or cut off."""
 
 
 class WrongShape(BadAnswer, reason="wrong_shape"):
-    """The body is JSON of another shape than expected."""
+    """The body is JSON that cannot be used, because its shape or its values are not as expected."""
 
 
 class EnvelopeError(PlatformError, reason="envelope"):

@@ -141,7 +141,8 @@ _MOST_DESCRIBED = 3
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
     """Validate parsed JSON. If that fails, replace unreadable numbers and dates by null, and validate again.
 
-    A number that is out of range also counts as unreadable. A list of numbers or dates becomes null as a whole.
+    A number that is out of range also counts as unreadable. A list of numbers or dates with an
+    unreadable one becomes null as a whole.
 
     Args:
         validate: validates the JSON with pydantic.

@@ -62,7 +62,7 @@ class SearchListing:
     Attributes:
         names: resource → its name, which is empty if the platform sent none.
         total: the platform's last count of the resources; None if it sent none.
-        complete: whether the number of distinct resources equals `total`.
+        complete: whether `total` equals the number of `names`.
         fault: the error of a later page, which ended the search. None without one, or if it was `Rejected`: platforms
             may refuse to show more than 10,000 results.
     """

@@ -147,11 +147,8 @@ async def execute(
 ) -> Answer[list[Rows | StatementError]]:
     """Execute SQL statements in one request; return the rows or the error of each.
 
-    Args:
-        caller: makes the call.
-        statements: the statements.
-        most_rows: the highest number of rows to read of each result; None reads all.
-        writes: whether a statement may write; then the request is not repeated after a failure.
+    `most_rows` is the highest number of rows to read of each result; None reads all. `writes` says whether a statement
+    may write; then the request is not repeated after a failure.
 
     Raises:
         PlatformError: there is no usable answer to the whole request.

@@ -44,12 +44,8 @@ class Observer:
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """Report that an attempt ended.
 
-        Args:
-            operation: the operation's name.
-            code: the HTTP status, or `none` without one.
-            seconds: the duration.
-            reason: why the attempt failed, a `reason` of `exporter.platform.errors`; None if it did not fail, or if
-                the platform has no data (`NotAvailable`).
+        `code` is the HTTP status, or `none` without one. `reason` is that of the error in `exporter.platform.errors`;
+        None if the attempt did not fail, or if the platform has no data (`NotAvailable`).
         """
 
     def unsent(self, operation: str, reason: str) -> None:
@@ -328,7 +324,7 @@ class HeadTooLarge(httpx.RemoteProtocolError):
     """An answer has a header or another line that is too long, or too many headers."""
 
 
-# The exception of httpx, the error for it, and how its text begins. The first entry that matches decides.
+# An exception of httpx, the error for it, and how the error's text begins. The first entry that matches decides.
 _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
     (httpx.ProxyError, errors.ProxyFault, "no connection through the proxy"),
     (TlsFailed, errors.TlsFault, "TLS failed"),

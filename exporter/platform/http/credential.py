@@ -36,10 +36,10 @@ class Credential:
         self._failed_key = ""
 
     async def current_key(self) -> str:
-        """Return the current key or token; set `problem` if there is none.
+        """Return the current key or token; set `problem` if it cannot be used.
 
         Raises:
-            CredentialError: the key or token cannot be read, or a header cannot contain it.
+            CredentialError: the key or token cannot be read, is empty, or cannot be contained in a header.
         """
         if self._refresh is not None:
             await self._refresh()

@@ -102,10 +102,8 @@ def proxy_secrets(base_url: str) -> tuple[str, ...]:
 def is_direct(host: str, port: int, excluded: str) -> bool:
     """Return whether calls to a host use no proxy, because it is a loopback host or `NO_PROXY` excludes it.
 
-    Args:
-        host: a host name, which may end with a dot, or an address without brackets.
-        port: the port of the calls.
-        excluded: the value of `NO_PROXY`: `*`, addresses, networks and domains, each with or without a port.
+    `host` is a host name, which may end with a dot, or an address without brackets. `excluded` is the value of
+    `NO_PROXY`: `*`, addresses, networks and domains, each with or without a port.
     """
     host = host.lower().rstrip(".")
     address = _as_ip_address(host)

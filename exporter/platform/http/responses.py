@@ -29,10 +29,7 @@ _MOST_LISTED = 20
 async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
     """Read the body of an answer, and close its stream; of the body of an error, read only the beginning.
 
-    Args:
-        response: the answer.
-        most_bytes: the highest number of bytes in the body of a success.
-        secrets: texts that `body_without_secrets` masks in the body.
+    `most_bytes` is the limit of the body of a success. `secrets` are masked as `body_without_secrets` does it.
 
     Raises:
         BodyTooLarge: the answer is a success, and its body has more bytes.
@@ -77,7 +74,7 @@ class Failure(NamedTuple):
     """The failure that a body describes (interface document, Errors).
 
     Attributes:
-        message: the texts of the body, of any length.
+        message: the texts of the body, of any length; empty if there are none, or the body is HTML or XML.
         key: the platform's key for the error.
         status: the `statusCode` in the body, if it is 400 or more; else 0.
         is_reported: whether the body is that of a failure even if the HTTP status is a success.
@@ -183,7 +180,7 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
         if failure.is_reported:
             raise _reported_error(failure, status)
         if value.is_missing():
-            missing = "neither data nor an error" if isinstance(value, Envelope) else "none of the expected fields"
+            missing = "no data, and no reason why" if isinstance(value, Envelope) else "none of the expected fields"
             raise errors.WrongShape(f"the platform answered {status} with {missing}", status=status)
     return cast("T", value.payload() if isinstance(value, Envelope) else value)
 
@@ -222,7 +219,7 @@ def _is_not_json(error: ValidationError) -> bool:
 
 def _error_of_invalid_body(error: ValidationError, raw: bytes, status: int) -> PlatformError:
     if _is_not_json(error):
-        form = "HTML or XML" if raw.lstrip().startswith(b"<") else "not valid JSON"
+        form = "HTML or XML" if raw.lstrip().startswith(b"<") else "not valid JSON, or too deeply nested"
         return errors.NotJson(f"the platform answered {status} with a body that is {form}", status=status)
     failure = failure_in(raw)
     if failure.is_reported:

@@ -38,7 +38,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         max_in_flight: the highest number of connections.
         connect_seconds: the time limit for connecting, without the look-up.
         lookups: the executor on which host names are looked up.
-        proxy: the proxy of all requests; None for no proxy.
 
     Attributes:
         losses: the number of requests so far whose connection was lost before an answer. Connections that are older
@@ -80,7 +79,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if self._session.closed:
             raise httpx.LocalProtocolError("the client has been closed")
         address = request.extensions[ADDRESS]
-        # The address is percent-encoded, unless the configuration contains other characters; then yarl encodes them.
+        # Already percent-encoded, except for characters of the configuration that are not ASCII, which yarl encodes.
         url = URL(address, encoded=address.isascii() and address.isprintable())
         # There is no `Host` header; aiohttp adds it.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
@@ -171,8 +170,8 @@ _LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 # The exceptions of aiohttp and the sockets that are translated.
 CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 
-# Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry decides that matches any
-# exception of the chain.
+# Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry that matches any exception
+# of the chain decides.
 _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestError]], ...] = (
     ((LineTooLong,), HeadTooLarge),
     ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError), httpx.ProxyError),
@@ -189,7 +188,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
 
 
 def _raise(error: BaseException, *, is_proxied: bool = False) -> NoReturn:
-    """Raise the exception of httpx that corresponds to `error`, without a link to `error`, which contains the key."""
+    """Raise the exception of httpx for `error`, and keep `error`, which contains the key, out of tracebacks."""
     fault = _translated(error, is_proxied=is_proxied)
     # aiohttp stores the exception with the body, and its traceback refers to the body: memory that would stay in use.
     error.__traceback__ = None

@@ -137,12 +137,6 @@ def test_a_defaulted_error_beside_a_payload_is_none(error: object) -> None:
     assert payload(shield.CUSTOM_RULE, bytes_of({"id": 21, "errorResponse": error}), 200, set()).id == 21
 
 
-def test_an_error_status_carries_what_its_body_says() -> None:
-    error = status_error(422, bytes_of(DETAILS), 4.0)
-    said = "the platform answered 422: Validation failed. See errors. registryId: is not known"
-    assert (str(error), error.retry_after) == (said, 4.0)
-
-
 def test_each_error_has_a_reason_of_its_own_and_only_what_may_go_better_is_tried_again() -> None:
     assert len({kind.reason for kind in KINDS_OF_ERRORS}) == len(KINDS_OF_ERRORS)
     assert {kind.reason for kind in KINDS_OF_ERRORS if may_be_retried(kind(""))} == {
