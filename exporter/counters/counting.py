@@ -22,7 +22,7 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
     """What was counted of a family of a target.
 
     Attributes:
-        digest: identifies what is counted, as `digest_of` does; empty for a gauge that shows when something changed.
+        digest: the result of `digest_of`; empty for a gauge that shows when something changed.
         full_from: the ordinal of the day from which label values that appear later are counted in full: the day on
             which the family began, or the `next_day` of a series that was dropped since, if that is later.
         absent_since: label values of series for which the last answer had nothing to count → since when, in unix
@@ -161,7 +161,7 @@ def _size(source: Source) -> float:
 
 
 def _oldest(sources: Sources) -> int:
-    """Return the oldest day of all series, because a single one may lack days without a count; 0 without any day."""
+    """Return the oldest day in the sources; 0 if they have no days. A single source may lack days without a count."""
     days = [min(source.days) for source in sources.values() if isinstance(source, DayBuckets) and source.days]
     return min(days, default=0)
 
@@ -169,7 +169,7 @@ def _oldest(sources: Sources) -> int:
 def _advance(
     family: CountedFamily, sources: Sources, poll: PollTime, full_from: int | None, oldest: int
 ) -> tuple[CountedFamily, int]:
-    """Count sources, and return the number of corrections, too; `full_from` and `oldest` are as for `begin_days`."""
+    """Return the family after its sources were counted, and the number of corrections."""
     series, corrections = dict(family.series), 0
     for labels, source in sources.items():
         corrected = 0
@@ -192,7 +192,7 @@ def _advance(
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:
-    """Return the families to serve: of the label values in the last answer, those that have a series in `families`."""
+    """Return the families to serve: those series in `families` whose label values are in the counts of the answer."""
     counters = []
     for count in counts:
         family = families.get(count.info.name)

@@ -12,8 +12,7 @@ from exporter.metric import DayBuckets, LastChange, is_count
 
 # Days that are at least this old are closed: the platform's windows have 28 and 31 days.
 HORIZON_DAYS = 45
-# The days from the oldest to the newest one of the shortest window, which has 28 days. Only the oldest day of a window
-# can be incomplete.
+# By how many days the oldest day of a window is older than its newest one, at least: the shortest window has 28 days.
 SHORTEST_WINDOW_SPAN = 27
 _BEFORE_ALL_DAYS = -1_000_000
 # Day → its value. An integer takes fewer bytes in the row than a float.
@@ -25,7 +24,7 @@ class PollTime:
     """When a poll was made.
 
     Attributes:
-        now: the platform's time; that of this machine if the answer has none.
+        now: the platform's time; that of this machine if it is not known.
         wall: this machine's clock, in unix seconds.
     """
 
@@ -42,8 +41,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     """A counter over the days of a sliding window.
 
     Days are numbered from `first_day`, which is 0: small numbers take one byte in the row. A day's baseline is the
-    part of its value that is not counted. If it is not stored, it is 0 for day 0 and later ones, and the whole value
-    for days before day 0. Days that are `HORIZON_DAYS` old are closed: their values are removed, and what was counted
+    part of its value that is not counted. A baseline that is not stored is 0 for day 0 and later days, and the whole
+    value for earlier days. Days that are `HORIZON_DAYS` old are closed: their values are removed, and what was counted
     of them stays in `closed`.
 
     Attributes:

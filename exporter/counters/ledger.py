@@ -30,7 +30,7 @@ class PollRecord(NamedTuple):
     Attributes:
         name: the name of the target.
         success: the time of the poll, in unix seconds of this machine's clock.
-        now: the platform's time; that of this machine if the answer has none.
+        now: the platform's time; that of this machine if it is not known.
         address: the base address of the platform that answered.
         max_label_values: the most series of a family; further label values are left out.
     """
@@ -71,8 +71,7 @@ class Ledger:
 
     Attributes:
         fault: why the last attempt to read or write failed, or that it takes too long; empty if it succeeded.
-        is_taken: whether another exporter has taken the shard or written its rows, or the database was restored from a
-            backup. Nothing more is written then.
+        is_taken: whether another exporter may count the shard (`ShardTakenError`). Nothing more is written then.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class Ledger:
         return self._task is not None and not self._task.done()
 
     def why_no_counters(self) -> str:
-        """Return the fault as long as this process has committed nothing; otherwise an empty text."""
+        """Return the fault; empty without one, or if the storage has a row that this process has committed."""
         return "" if self._counted else self.fault
 
     def may_serve(self) -> bool:
@@ -139,7 +138,7 @@ class Ledger:
         return not self.is_taken and self._storage.is_certain()
 
     async def close(self) -> None:
-        """Commit what is not saved, and close the storage; give up after `CLOSE_SECONDS`."""
+        """Try once to commit what is not saved, and close the storage; give up after `CLOSE_SECONDS`."""
         self._is_ending = True
         self._commit_asked.set()
         if self._task is not None:
@@ -149,7 +148,7 @@ class Ledger:
     def remembered(self) -> Mapping[PollKey, StateRow]:
         """Return the rows of targets and of lists as they were last read or committed.
 
-        Commits change the mapping, so iterate over a copy if commits may run meanwhile.
+        The mapping changes with each commit, so iterate over a copy if commits may run meanwhile.
         """
         return self._rows
 
@@ -160,8 +159,9 @@ class Ledger:
     async def record(self, entry: PollRecord) -> Counters:
         """Count a poll, wait for its commit, and return the target's counters as this process last committed them.
 
-        A poll that is not committed within `MOST_WAIT_SECONDS` is not in them yet. If the stored rows have not been
-        read, wait as long for them first; without them, nothing is counted, and there are no counters.
+        If the commit fails, or takes longer than `MOST_WAIT_SECONDS`, the poll is not in these counters. If the stored
+        rows have not been read, wait as long for them first; without them, nothing is counted, and there are no
+        counters.
         """
         if not self._has_read_rows:
             await self._next_attempt()
@@ -180,7 +180,7 @@ class Ledger:
         self._commit_asked.set()
 
     def delete(self, keys: Iterable[PollKey]) -> None:
-        """Delete these rows with the next commit, except those that it writes."""
+        """Delete these rows with the next commit, except the rows that it writes."""
         for key in keys:
             self._unsaved.setdefault(key, None)
         self._commit_asked.set()
@@ -305,7 +305,7 @@ class Ledger:
             else:
                 self._rows[key] = row
                 self._counted.add(key)
-            # Another row here was recorded meanwhile.
+            # If another row was recorded meanwhile, the next commit writes that.
             if self._unsaved[key] is row:
                 del self._unsaved[key]
         if self.fault:

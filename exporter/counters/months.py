@@ -32,7 +32,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         last: the last accepted value.
         closed: what was counted before the last reset.
         wall_time: `PollTime.wall` of the last poll.
-        has_fallen: whether the last value was below `last`, so that the next poll decides whether that was a reset.
+        has_fallen: whether the last poll found a fall of which the next poll decides whether it is a reset.
         former: the last accepted value before the last fall that was a reset, until a value of at least this is
             accepted; None without one.
         guard_seconds: for how many seconds from the last poll on a value of at least `former` is not accepted.
@@ -67,10 +67,10 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         """Count the month-to-date value of a poll.
 
         Returns:
-            The series after the poll, and 1 if it shows that a value fell without a reset; else 0.
+            The series after the poll, and 1 if a fall is taken for a correction and not for a reset; else 0.
         """
         platform_time = poll.now.timestamp()
-        # Seconds since the last poll: the fewer of the platform's clock and this machine's, because one may jump.
+        # Seconds since the last poll by the platform's clock or by this machine's: the smaller, because one may jump.
         silence = max(0.0, min(platform_time - self.platform_time, poll.wall - self.wall_time))
         guard_seconds = max(0.0, self.guard_seconds - silence)
         series = replace(self, platform_time=platform_time, wall_time=poll.wall, guard_seconds=guard_seconds)
@@ -93,7 +93,7 @@ def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> t
 
 
 def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
-    """Count a value that is not below the last accepted one. If the poll before found a fall, that was a correction."""
+    """Count a value that is not below the last accepted one. A fall at the poll before is taken for a correction."""
     month = month_of(now)
     corrections = 1 if series.has_fallen else 0
     may_be_former = series.former is not None and value >= series.former

@@ -18,7 +18,7 @@ from exporter.counters.storage import StorageError
 LEAST_VERSION = 140000
 # The part of a lease during which this process relies on the session; the rest is for differences of clocks.
 _RELIABLE = 0.8
-# PostgreSQL's client library allows no shorter one.
+# PostgreSQL's client library allows no shorter time limit for connecting.
 _SHORTEST_CONNECT_SECONDS = 2
 
 R = TypeVar("R")
@@ -33,7 +33,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         reliable_seconds: how long from `alive_at` on this process relies on the session.
         is_holder: whether it has locked its process's shard.
         has_read: whether it has read the shard's rows.
-        clock: seconds that never jump, and that include the time of a suspension.
+        clock: returns seconds that never jump, and that include the time of a suspension.
     """
 
     token = ""
@@ -60,7 +60,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             address = make_conninfo(url, **parameters)
         except psycopg.Error:
             # The error may quote any part of an address that cannot be parsed.
-            raise StorageError("its address is not understood") from None
+            raise StorageError("the address of the database is not understood") from None
         try:
             session = await cls.connect(address, autocommit=True, prepare_threshold=None)
         except (psycopg.Error, OSError, UnicodeError) as error:  # UnicodeError: no host has such a name
@@ -78,7 +78,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         self.pgconn.finish()
 
     def is_certain(self) -> bool:
-        """Return whether it is certain that the server keeps the session."""
+        """Return whether it is certain that the session exists on the server."""
         if self.closed or self.clock() >= self.alive_at + self.reliable_seconds:
             return False
         if self._is_asking:
@@ -129,20 +129,20 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
 
 def _why_unfit(session: Session) -> str:
     if session.info.server_version < LEAST_VERSION:
-        return f"it is a PostgreSQL {session.info.server_version // 10000}; expected version 14 or newer"
+        return f"the database is a PostgreSQL {session.info.server_version // 10000}; expected version 14 or newer"
     encoding = session.info.parameter_status("server_encoding")
     if encoding != "UTF8":
-        return f"its encoding is {encoding}, which cannot store every name; expected UTF8"
+        return f"the encoding of the database is {encoding}, which cannot store every name; expected UTF8"
     if session.pgconn.host.startswith((b"/", b"@")):
-        return "it uses a Unix socket, where the server does not notice a lost exporter; expected a host, over TCP"
+        return "a Unix socket is used, where the server does not notice a lost exporter; expected a host, over TCP"
     return ""
 
 
 def _limits(lease: float) -> dict[str, str]:
     """Return the settings of the session on the server; every role may set them.
 
-    The server ends a session that sends no statement for a lease, or does not receive an answer for as long. It ends a
-    statement earlier, so that no statement is executed after the time for which this process relies on the session.
+    The server ends a session that sends no statement for a lease, or does not receive an answer for as long. The time
+    limit of a statement is shorter than the time for which this process relies on the session.
     """
     lease_ms, third_ms = str(int(lease * 1000)), str(int(lease * 1000 / 3))
     return {

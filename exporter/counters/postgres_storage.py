@@ -27,12 +27,12 @@ class PostgresStorage(Storage):
         url: reads the database's address, whose password may change; raises StorageError if it cannot be read.
         installation: the common name of the exporters that share their rows.
         total: the number of shards.
-        wanted: the shards that this process may claim: one or all; none without `claim`.
+        wanted: the shards that this process may claim: one or all; empty if `claim` is never called.
         lease: seconds without a statement after which the server ends the session.
-        clock: seconds that never jump, and that include the time of a suspension.
+        clock: returns seconds that never jump, and that include the time of a suspension.
 
     Attributes:
-        index: the shard; None before `claim` has locked one, and after `open` has found that another exporter has it.
+        index: the shard; None before `claim` has locked one, and after `open` has raised ShardTakenError.
         obstacle: why the last `claim` that returned None locked no shard; empty before it.
         locks: the locks of all shards.
         has_answered: whether a session for `claim` or `open` could ever begin.
@@ -105,7 +105,7 @@ class PostgresStorage(Storage):
     async def is_open(self) -> bool:
         """Return whether the session that has read the shard's rows still exists.
 
-        If the server has not been asked for most of a pulse, it is asked now, so that it does not end the session.
+        If the last statement was sent most of a pulse ago, another one is sent, so that the server keeps the session.
 
         Raises:
             StorageError: the database cannot be used now.
@@ -139,7 +139,10 @@ class PostgresStorage(Storage):
         return rows
 
     async def commit(self, changes: Changes) -> None:
-        """Write and delete rows, in pages; if a page fails, those before it stay written."""
+        """Write and delete rows, in pages; if a page fails, those before it stay written.
+
+        A row that another shard counts is neither written nor deleted.
+        """
         session = self._session
         if session is None or not session.has_read:
             raise StorageError("the state database is not open")
@@ -176,9 +179,7 @@ class PostgresStorage(Storage):
         try:
             ((has_table, may_create),) = await session.ask(_HAS_TABLE)
             if not has_table and not may_create:
-                raise StorageError(
-                    "the role has no right to create tables in the schema; expected a role with that right"
-                )
+                raise StorageError("the role cannot create a table; expected a schema in which it has that right")
         finally:
             session.end()
 
@@ -195,7 +196,7 @@ class PostgresStorage(Storage):
         return self._session if self._session is not None and self._session.is_certain() else None
 
     async def _connect(self) -> Session:
-        """Begin a session in place of the former one; create the table if it does not exist."""
+        """End the former session, and begin another one; create the table if it does not exist."""
         if self._session is not None and self._session.is_holder:
             self._held_at = self._session.alive_at
         await self.close()
@@ -235,7 +236,7 @@ def _column(rows: Sequence[Sequence[object]], place: int) -> list[object]:
 _HAS_TABLE = """
     SELECT to_regclass('edge_exporter_row') IS NOT NULL, has_schema_privilege(current_schema(), 'CREATE')
 """
-# The lock lets one exporter at a time create the table; its number is "edge" in ASCII.
+# The lock, whose number is arbitrary, lets one exporter at a time create the table.
 _CREATE = """
     DO $$ BEGIN
         PERFORM pg_advisory_xact_lock(1701080933);
@@ -257,9 +258,8 @@ _ROWS_OF = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s AND collector = ANY(%(collectors)s)
 """
-# `own` is empty if another session executes the statement: then nothing is written. A row that another shard counts is
-# neither written nor deleted. The written rows are in the order of their keys, so that exporters lock shared rows in
-# the same order, which prevents deadlocks.
+# `own` is empty if another session executes the statement: then nothing is written. The written rows are in the order
+# of their keys, so that exporters lock shared rows in the same order, which prevents deadlocks.
 _WRITE = """
     WITH own AS MATERIALIZED (
         SELECT WHERE current_setting('edge_exporter.session', true) = %(session)s

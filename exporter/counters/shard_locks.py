@@ -6,7 +6,7 @@ from hashlib import blake2b
 from exporter.counters.postgres_session import Session
 from exporter.counters.storage import StorageError
 
-# The second number of a lock is that of its shard, plus this factor times the number of all shards.
+# The second number of a lock is the shard's number, plus this factor times the total number of shards.
 _TOTAL_FACTOR = 1 << 16
 
 
@@ -21,7 +21,7 @@ class ShardLocks:
     Attributes:
         installation: the common name of the exporters that share their rows.
         total: the number of shards.
-        held: the shards that were held at the last `read`; None before it, and if no session could begin since.
+        held: the shards that were held at the last `read`; None before it, and if no session could be used since.
     """
 
     installation: str
@@ -42,7 +42,7 @@ class ShardLocks:
         """
         values = {"class": self._class, "number": self.total * _TOTAL_FACTOR + index, "session": session.token}
         ((is_locked,),) = await session.ask(_LOCK, values)
-        # None if another session has executed the statement, as behind a pooler.
+        # `is_locked` is None if another session has executed the statement, as behind a pooler.
         session.is_holder = bool(is_locked)
         return session.is_holder
 

@@ -42,7 +42,7 @@ class FileStorage(Storage):
     Args:
         path: the state file.
         clock: returns unix seconds.
-        set_aside: called with unix seconds when a file was renamed.
+        set_aside: called on the thread with unix seconds, when a file was renamed.
         thread: an executor of one thread, for the calls that block.
 
     Raises:
@@ -139,7 +139,8 @@ class FileStorage(Storage):
             self._database = None
 
     def _unusable(self, error: Exception) -> StorageError:
-        # The usual cause is a file or volume of another user. Unlike its text, `strerror` does not repeat the path.
+        # The uid, because the usual cause is a file or volume of another user. Unlike the error's text, `strerror` does
+        # not repeat the path.
         reason = getattr(error, "strerror", None) or error
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 
@@ -157,6 +158,7 @@ class FileStorage(Storage):
             return self._open_and_check()
 
     def _open_and_check(self) -> dict[PollKey, StateRow]:
+        """Return the rows; raises ValueError if the file is empty or damaged, or has another schema."""
         is_new = not self._path.exists()
         if not is_new and not self._path.stat().st_size:
             # SQLite would take it for a new database, and the loss would not be reported.

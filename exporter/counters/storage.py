@@ -11,7 +11,7 @@ Changes = Mapping[PollKey, StateRow | None]
 
 
 class StorageError(Exception):
-    """Nothing can be read or written now; a later attempt may succeed. The message contains no secret."""
+    """The storage cannot be used now; a later attempt may succeed. The message contains no secret."""
 
 
 class StateLockedError(StorageError):
@@ -19,7 +19,7 @@ class StateLockedError(StorageError):
 
 
 class ShardTakenError(StorageError):
-    """Another exporter may count the shard of this process, which must not write any more."""
+    """Another exporter may count the shard of this process, so this process must not write any more."""
 
 
 class Storage(Protocol):
@@ -57,7 +57,7 @@ class Storage(Protocol):
         """Write rows durably, in place of those with the same key, and delete those whose value is None.
 
         Raises:
-            StorageError: it is uncertain whether all rows were written.
+            StorageError: the rows may not have been written, or only some of them.
         """
         return
 

@@ -257,7 +257,7 @@ async def test_a_database_that_cannot_store_every_name_is_refused(
 ) -> None:
     storage = sessions.storage(url=postgres.new_database(encoding))
     for refused in (storage.claim(), storage.check()):
-        with pytest.raises(StorageError, match=f"its encoding is {encoding}, which cannot store every name"):
+        with pytest.raises(StorageError, match=f"encoding of the database is {encoding}, which cannot store"):
             await refused
 
 
@@ -272,7 +272,7 @@ async def test_a_socket_and_a_wrong_address_are_refused_without_the_password(
             await sessions.storage(url=url).claim()
         assert "x" * 9 not in str(refused.value)
     password = sessions.url.partition("edge:")[2].partition("@")[0]
-    with pytest.raises(StorageError, match="uses a Unix socket, where the server does not notice a lost exporter"):
+    with pytest.raises(StorageError, match="a Unix socket is used, where the server does not notice a lost exporter"):
         await sessions.storage(url=local.replace("x" * 9, password)).claim()
 
 
