@@ -12,7 +12,7 @@ _IGNORED = re.compile(
     "prometheus_multiproc_dir|PROMETHEUS_(MULTIPROC_DIR|DISABLE_CREATED_SERIES|LEGACY_NAME_VALIDATION)|PSYCOPG_.*"
     "|(OTEL|FASTAPI|UVICORN|STARLETTE|PYDANTIC)_.*|WEB_CONCURRENCY|FORWARDED_ALLOW_IPS|UNICODE_VERSION|SSLKEYLOGFILE"
 )
-# Errors of a write to standard output that are no fault of the program: a full disk, one that fails, or a limit.
+# Errors of a write, such as to standard output, that are no fault of the program: a full or broken disk, or a limit.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
@@ -32,7 +32,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _UNWRITABLE:
             raise
-        # Send the rest of the output to the null device; otherwise the interpreter reports the error again at its end.
+        # Send the rest of standard output to the null device; otherwise the interpreter reports the error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(f"the output cannot be written: {error.strerror}")
 

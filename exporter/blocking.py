@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Creates an executor for calls of a kind. The argument is the name of the kind; the names of threads begin with it.
+# Creates an executor for calls of a kind. The argument is the name of the kind, with which the threads' names begin.
 Executors = Callable[[str], Executor]
 
 

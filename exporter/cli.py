@@ -30,7 +30,7 @@ COMMANDS = {
 def load_command(name: str) -> click.Command:
     """Import the module of a command, and return the command.
 
-    Garbage collection is off meanwhile: imported objects are never garbage, and searching them would delay the start.
+    Garbage collection is off meanwhile: imported objects are rarely garbage, and searching them would delay the start.
     Ctrl-C ends the process by the default action of the operating system, because Python's own handling of Ctrl-C can
     be lost during an import.
     """

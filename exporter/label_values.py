@@ -1,7 +1,4 @@
-"""The values of labels: valid texts, the names of enum values, and a limit on the number of a gauge's series.
-
-`counters/counting.py` has the limit of counters, which keep the series that they have.
-"""
+"""The values of labels: valid texts, the names of enum values, and a limit on the number of a gauge's series."""
 
 from collections.abc import Iterable, Mapping
 

@@ -19,7 +19,7 @@ Processors = tuple[structlog.typing.Processor, ...]
 
 # If `poll` reports a pipe as writable, a write of at most this many bytes does not block (PIPE_BUF).
 _PIECE = 4096
-# The time to wait for a slow reader, once. Then lines are dropped until it reads again.
+# How long a piece waits for a slow reader. After that, lines are lost until it reads again.
 _PATIENCE_MS = 100
 
 # The keys whose values are tracebacks, which structlog prints below the log line, in several lines.
@@ -30,7 +30,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     """Set up the logs of the process: the exporter's and the libraries', in one form on one stream.
 
     Args:
-        level: the lowest level that is written.
+        level: the lowest level that is written; debug and info lines of libraries never are.
         form: `auto` is console on a terminal and JSON elsewhere.
         stream: where the logs go; standard error by default.
     """
@@ -58,7 +58,7 @@ def _configure_libraries(target: TextIO, lowest: int, last_steps: Processors) ->
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    # Debug lines of libraries are not about targets, and some of them contain headers.
+    # Debug and info lines of libraries are not about targets, and some of them contain headers.
     root.setLevel(max(lowest, logging.WARNING))
     # psycopg warns of each lost connection; the exporter itself logs that the state is not saved.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
@@ -77,7 +77,7 @@ def _report_of_lost(lines: int, steps: Processors) -> str:
 
 
 def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
-    """Return a stream to the descriptor of `out` that loses lines instead of blocking; `out` itself if it has none."""
+    """Return a stream to the descriptor of `out` that loses lines instead of blocking; without one, `out` itself."""
     try:
         fd = out.fileno()
     except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
@@ -86,9 +86,9 @@ def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
 
 
 class _NonBlockingWriter(io.TextIOBase):
-    """Writes log lines to a descriptor. If it accepts nothing for 0.1 s, such as a full pipe, lines are lost.
+    """Writes log lines to a descriptor. If it accepts nothing for 0.1 s, for example a full pipe, lines are lost.
 
-    `report(n)` returns a line that says how many, which is written before the next line.
+    `report` returns the text that says how many lines were lost; it is written before the next line.
     """
 
     def __init__(self, fd: int, encoding: str, report: Callable[[int], str]) -> None:
@@ -131,7 +131,7 @@ class _NonBlockingWriter(io.TextIOBase):
 
 
 def _event_first(_logger: object, _method: str, line: structlog.typing.EventDict) -> Mapping[str, object]:
-    """Put the time, the level and the event first, because a narrow terminal may cut the end of a line."""
+    """Put the time, the level and the event first, because people read JSON lines, too."""
     first = {name: line[name] for name in ("timestamp", "level", "event") if name in line}
     return {**first, **line}
 

@@ -38,7 +38,7 @@ def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
 
 
 def has_ambiguous_password(address: str) -> bool:
-    """Return whether some parser may take a part of an address's password for the host, port or path, and show it."""
+    """Return whether a parser could mistake a part of an address's password for the host, port or path, and show it."""
     without_scheme = address.split("://", maxsplit=1)[-1]
     return _AMBIGUOUS.search(without_scheme) is not None
 
@@ -57,7 +57,7 @@ def mask_secrets(
     Args:
         data: any JSON; data that is a text is not masked.
         is_secret: returns whether a field of this name holds a secret.
-        clean: returns what replaces any other text; by default, the text itself.
+        clean: returns what replaces any other value that is a text; by default, the text itself.
     """
     # Objects and arrays to examine, and whether all of their texts are secret because they are in a secret's field.
     pending: list[tuple[Any, bool]] = [(data, False)] if isinstance(data, dict | list) else []

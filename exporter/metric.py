@@ -89,9 +89,9 @@ class Metric(Generic[T_contra]):
     Attributes:
         name: the name of the exposed family (with `_total` for a counter).
         value: payload → number. With `labels`: payload → label values → number; the label values are a tuple, or a
-            plain string for a single label. None gives no sample.
+            plain string for a single label. A number that is None gives no sample.
         counted: used instead of `value` by counters, and by gauges that show when something changed: payload → the
-            source that the ledger reads, or a mapping of label values to sources, or None.
+            source that the ledger reads, or a mapping of label values to sources; None if there is nothing to count.
         labels: the names of the metric's own labels, which come after the target's labels.
         declared: for counters, identifies what is counted, as `Count.declared` describes. For a built-in counter it is
             a number; raise it when the metric counts something else than before. Empty for a gauge with `counted`.

@@ -32,8 +32,8 @@ BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
 WINDOW_DAYS = 30
 # The chart of breaches covers this many days, including today; it omits days without a breach.
 BREACH_DAYS = 28
-# The time limit of a call, including retries and the wait for the budget.
-CALL_SECONDS = 600.0
+# How long the calls of a poll may be repeated after failures, including their wait for the budget.
+RETRY_SECONDS = 600.0
 
 # A counter and the values of its own labels → ordinal of a UTC day → the count that the platform shows.
 Shown = dict[tuple[FamilyInfo, LabelValues], dict[int, float]]
@@ -54,8 +54,8 @@ class Windowed:
     async def call(self, request: Request[Any]) -> Answer[Any]:
         """Send a request, and return the answer; raises PlatformError."""
         if request.operation is dns.STATISTICS:
-            # The window ends at the midnight after the last day. So the day is included even if the platform ignores
-            # the time of day.
+            # The window ends at the midnight after the last day. So the last day is included even if the platform
+            # ignores the time of day.
             begin, end = date.fromordinal(self.days.start), date.fromordinal(self.days.stop)
             window = {"dateFrom": f"{begin}T00:00:00Z", "dateTo": f"{end}T00:00:00Z"}
             request = replace(request, query={**(request.query or {}), **window})
@@ -98,7 +98,7 @@ class AccountCharts:
 
         The targets are those of the registry. An error of a target is added to `failures`.
         """
-        # Not all targets at once, because the time limit of a call includes its wait for the budget.
+        # Not all targets at once, because `RETRY_SECONDS` include the wait for the budget.
         in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
         reading = [
             self._try_read(in_flight, collector, target, days)
@@ -171,7 +171,7 @@ class AccountCharts:
         return {day: count for day, count in whole.items() if day in window and day < self.today}
 
     def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:
-        """Return the days that a chart shows from their beginning on: ordinal → count; today may be among them."""
+        """Return ordinal → count of the days whose beginning a chart contains; today may be among them."""
         if collector is dns_statistics.COLLECTOR:
             # The requested window begins at midnight (`Windowed`).
             return source.days
@@ -183,8 +183,8 @@ class AccountCharts:
         return {day: source.days[day] for day in sorted(source.days)[1:]}
 
     async def _poll(self, collector: Collector, target: Target, days: range | None = None) -> PollResult:
-        """Poll a target once; DNS statistics are requested for the days, or without them for the default window."""
-        calls = self.client.calls_until(self.client.clocks.monotonic() + CALL_SECONDS)
+        """Poll a target once. DNS statistics are requested for the days; if `days` is None, for the default window."""
+        calls = self.client.calls_until(self.client.clocks.monotonic() + RETRY_SECONDS)
         caller = calls if days is None else Windowed(calls, days)
         context = Context(caller, self.registry, self.client.utc_now(), self._found)
         return await collector.try_poll(context, target)
@@ -194,7 +194,7 @@ class AccountCharts:
 
 
 def _uncounted(series: Series | None, day: int, count: float) -> float:
-    """Return the part of a day's count that the live counter does not contain: the baseline, or all without one."""
+    """Return the part of a day's count that the live counter does not contain: the baseline; all if there is none."""
     baseline = series.baseline(day) if isinstance(series, DaySeries) else None
     # After a correction, the count may be less than the baseline.
     return count if baseline is None else min(count, baseline)

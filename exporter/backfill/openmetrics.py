@@ -38,9 +38,7 @@ def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]
     it both in Prometheus 2, which includes the beginning of a range, and in Prometheus 3, which does not. And the last
     sample of a file, at a midnight, never has the same time as the first sample of the next file.
 
-    Args:
-        days: ordinal of a UTC day → count.
-        step: milliseconds between two samples.
+    `days` is as in `PastSeries`, and `step` the number of milliseconds between two samples.
     """
     total = 0.0
     for day in sorted(days):
@@ -96,13 +94,13 @@ def _write_family(
 
 
 def _lines(series: PastSeries, labels: Mapping[str, str], step: int) -> Iterator[str]:
-    named = _named(series, labels)
+    named = _name_with_labels(series, labels)
     # 17 digits distinguish all floats.
     for at, value in samples(series.days, step):
         yield f"{named} {value:.17g} {at // 1000}.{at % 1000:03d}\n"
 
 
-def _named(series: PastSeries, labels: Mapping[str, str]) -> str:
+def _name_with_labels(series: PastSeries, labels: Mapping[str, str]) -> str:
     pairs = (*labels.items(), *zip(series.info.labels, series.values, strict=True))
     label_pairs = ",".join(f'{key}="{_escaped(value)}"' for key, value in pairs)
     return f"{series.info.name}{{{label_pairs}}}"

@@ -85,10 +85,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     def count(self, source: DayBuckets, today: int, oldest: int) -> tuple["DaySeries", int]:
         """Count the days of an answer.
 
-        Args:
-            source: the days of this series in the answer.
-            today: `PollTime.today`.
-            oldest: the ordinal of the oldest day of the answer, in any series of the family.
+        `source` has the days of this series. `oldest` is the ordinal of the oldest day of the answer, in any series of
+        the family.
 
         Returns:
             The series with these days, and the number of days whose value fell; the counter does not fall with them.

@@ -28,7 +28,6 @@ class PollRecord(NamedTuple):
     """A successful poll that the ledger counts.
 
     Attributes:
-        name: the name of the target.
         success: the time of the poll, in unix seconds of this machine's clock.
         now: the platform's time; that of this machine if it is not known.
         address: the base address of the platform that answered.
@@ -160,8 +159,7 @@ class Ledger:
         """Count a poll, wait for its commit, and return the target's counters as this process last committed them.
 
         If the commit fails, or takes longer than `MOST_WAIT_SECONDS`, the poll is not in these counters. If the stored
-        rows have not been read, wait as long for them first; without them, nothing is counted, and there are no
-        counters.
+        rows have not been read, wait as long for them first; without them, nothing is counted, and the result is empty.
         """
         if not self._has_read_rows:
             await self._next_attempt()

@@ -26,7 +26,6 @@ class PostgresStorage(Storage):
     Args:
         url: reads the database's address, whose password may change; raises StorageError if it cannot be read.
         installation: the common name of the exporters that share their rows.
-        total: the number of shards.
         wanted: the shards that this process may claim: one or all; empty if `claim` is never called.
         lease: seconds without a statement after which the server ends the session.
         clock: returns seconds that never jump, and that include the time of a suspension.

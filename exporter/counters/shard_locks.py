@@ -20,7 +20,6 @@ class ShardLocks:
 
     Attributes:
         installation: the common name of the exporters that share their rows.
-        total: the number of shards.
         held: the shards that were held at the last `read`; None before it, and if no session could be used since.
     """
 

@@ -40,7 +40,6 @@ class FileStorage(Storage):
     replaced while the process runs is written again from memory.
 
     Args:
-        path: the state file.
         clock: returns unix seconds.
         set_aside: called on the thread with unix seconds, when a file was renamed.
         thread: an executor of one thread, for the calls that block.
@@ -139,8 +138,7 @@ class FileStorage(Storage):
             self._database = None
 
     def _unusable(self, error: Exception) -> StorageError:
-        # The uid, because the usual cause is a file or volume of another user. Unlike the error's text, `strerror` does
-        # not repeat the path.
+        # `strerror` does not repeat the path. The uid, because the usual cause is a file or volume of another user.
         reason = getattr(error, "strerror", None) or error
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 

@@ -19,7 +19,7 @@ from exporter.targets.selection import Selection
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.validation.configuration_errors import KeyPath
 
-# The id of the placeholder target that is used when an account has no target of a kind.
+# The id of the placeholder for the targets of a kind in an account that has none in this shard.
 ANY = "*"
 _UNKNOWN = "not known, removed, or left out by the configuration"
 # After so many targets, which take about 10 ms, other tasks of the event loop may run.
@@ -94,7 +94,7 @@ class Explainer:
     ledger_fault: Callable[[], str]
 
     async def absences(self, families: Collection[str] = (), targets: Collection[str] = ()) -> list[Absence]:
-        """Return the absences of families in targets, given by label or name; an empty collection stands for all."""
+        """Return the absences of families in targets, which are given by label or name; empty collections mean all."""
         groups: dict[tuple[object, ...], Absence] = {}
         rows = self._findings(frozenset(families), frozenset(targets))
         for number, (collector, target, findings) in enumerate(rows, start=1):
@@ -122,7 +122,7 @@ class Explainer:
     def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
         """Return label or name, as given → why `absences` has nothing for it, in words.
 
-        The targets must have no absences. If several have a name, one that belongs to this process's shard decides.
+        The targets must have no absences. If several have the same name, one of this process's shard decides.
         """
         answers = dict.fromkeys(targets, _UNKNOWN)
         shard = self.registry.shard
@@ -175,7 +175,7 @@ class Explainer:
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
         """Yield the targets that may have families of a collector, each with what leaves it out, if anything does.
 
-        The placeholder `ANY` stands for the targets of an account that has none.
+        The placeholder `ANY` stands for the targets of an account that has none in this shard.
         """
         for selection in self.registry.selections(*collector.kinds):
             account, kind = selection.account, selection.kind
@@ -193,6 +193,7 @@ class Explainer:
                 yield Target(account, kind, ANY), self._of_no_target(selection)
 
     def _of_no_target(self, selection: Selection) -> Finding:
+        """Return why an account has no target of the selection's kind in this shard."""
         if not selection.discover:
             return self._not_asked_for(selection.setting, "names no target of the kind, and none is discovered")
         lists = (one for one in self.collectors() if isinstance(one, EndpointListCollector))
@@ -214,8 +215,8 @@ class Explainer:
         return _NOT_LISTED
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
-        """Return why a polled target lacks series of a family; None if it lacks none."""
-        # The series of such a target come with a list of its account, which has the status.
+        """Return why a target lacks series of a family that the settings do not leave out; None if it lacks none."""
+        # The series of a target of another kind come with a list of the account, and only that list has a status.
         if status is None and target.kind != collector.polls:
             return self._of_list(collector, target.account)
         # After a failure, the values of the last answer are served until they expire.

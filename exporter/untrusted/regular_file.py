@@ -2,6 +2,7 @@
 
 import os
 import stat
+from codecs import BOM_UTF8
 from pathlib import Path
 
 _KINDS = (
@@ -45,9 +46,9 @@ def read_text(path: Path) -> str:
     Raises:
         UnreadableError: the file cannot be read, is not a regular file, or is not UTF-8.
     """
-    raw = read_regular(path)
+    raw = read_regular(path).removeprefix(BOM_UTF8)
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode()
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise UnreadableError(path, f"is not UTF-8 text on line {line}") from None
