@@ -114,12 +114,13 @@ class Client:
         return self._transport
 
     async def attempt(self, call: "ReadyCall[T]", time_limit: float) -> Answer[T]:
-        """Send a call once, and read its answer; notify the observer and the rate limiter of the result.
+        """Send a call once, and read its answer; report the result to the observer and the rate limiter.
 
         A duration above `time_limit` (in seconds) is reported as this limit: the clock also counts suspended time.
 
         Raises:
             PlatformError: there is no usable answer.
+            RuntimeError: no thread can be started now; this is not reported.
         """
         name = call.operation.name
         status = 0

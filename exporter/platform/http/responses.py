@@ -180,8 +180,9 @@ def payload(operation: Operation[T], raw: bytes, status: int, unexpected: set[st
         if failure.is_reported:
             raise _reported_error(failure, status)
         if value.is_missing():
-            missing = "no data, and no reason why" if isinstance(value, Envelope) else "none of the expected fields"
-            raise errors.WrongShape(f"the platform answered {status} with {missing}", status=status)
+            missing = "no data" if isinstance(value, Envelope) else "none of the expected fields"
+            said = f": {failure.message}" if failure.message else ""
+            raise errors.WrongShape(f"the platform answered {status} with {missing}{said}", status=status)
     return cast("T", value.payload() if isinstance(value, Envelope) else value)
 
 

@@ -66,6 +66,7 @@ REFUSED: list[tuple[Operation[Any], Mapping[str, object]]] = [
     *((operation, {
         **{f"status {status}": {"statusCode": status} for status in (399, 400, 401, 429, 500, 404)},
         **{f"enveloped status {status}": failed(statusCode=status) for status in (401, 0)},
+        "a message alone": {"data": None, "message": "maintenance"},
         "enveloped status 403": failed(statusCode=403, message="no"),
         "enveloped status 429": failed(statusCode=429, message="slow down"),
         **{f"no data: {body!r}": body for body in NO_DATA},
