@@ -219,16 +219,18 @@ def _translated(error: BaseException, *, is_proxied: bool) -> httpx.RequestError
                 # A proxy resolves the platform's name itself, so an unknown name is that of the proxy.
                 is_proxy_unknown = is_proxied and isinstance(found, socket.gaierror)
                 kind = httpx.ProxyError if is_proxy_unknown else translation
-                return kind(_system_message(found))
+                return kind(_message_without_key(found))
     # Without the text of the error, which may contain the key.
     return httpx.LocalProtocolError(type(error).__name__)
 
 
-def _system_message(error: BaseException) -> str:
+def _message_without_key(error: BaseException) -> str:
     # For a certificate, an exception of aiohttp contains that of TLS.
     refusal = getattr(error, "certificate_error", error)
     if isinstance(refusal, ssl.SSLCertVerificationError):
         return refusal.verify_message
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return f"the proxy answered {error.status}"
     # The numbers of TLS errors have another meaning, and those of name look-ups are negative.
     number = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
     if number is not None and number > 0:

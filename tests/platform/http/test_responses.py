@@ -133,8 +133,7 @@ def test_each_documented_failure_is_understood() -> None:
 )
 def test_a_defaulted_error_beside_a_payload_is_none(error: object) -> None:
     answer = {"data": {"overview": OVERVIEW}, "statusCode": 500, "error": error}
-    found = payload(shield.RATE_LIMIT, bytes_of(answer), 200, set())
-    assert found.overview is not None
+    assert payload(shield.RATE_LIMIT, bytes_of(answer), 200, set()).overview is not None
     assert payload(shield.CUSTOM_RULE, bytes_of({"id": 21, "errorResponse": error}), 200, set()).id == 21
 
 

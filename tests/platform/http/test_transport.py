@@ -18,7 +18,8 @@ async def test_a_proxy_on_the_way_to_https_never_sees_the_key(monkeypatch: pytes
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:word@127.0.0.1:{proxy.port}")
         async with client_of("https://platform.example") as kit:
             error = await kit.failure()
-    assert (type(error), str(error)) == (ProxyFault, "no connection through the proxy (platform.example)")
+    said = "no connection through the proxy (platform.example: the proxy answered 403)"
+    assert (type(error), str(error)) == (ProxyFault, said)
     sent = proxy.requests[0]
     assert (sent.method, sent.target, KEY in repr(sent)) == ("CONNECT", "platform.example:443", False)
     assert sent.header("Proxy-Authorization") == "Basic " + base64.b64encode(b"me:word").decode()
