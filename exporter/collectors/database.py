@@ -13,7 +13,7 @@ from exporter.label_values import label_value
 from exporter.metric import Family, FamilyInfo, Kind, LabelValues, Sample
 from exporter.platform.api import sql_over_http
 from exporter.platform.api.sql_over_http import Cell, Rows
-from exporter.platform.errors import Forbidden, PlatformError, StatementError, WrongShape
+from exporter.platform.errors import Forbidden, PlatformError, StatementError, WrongShape, asks_to_wait
 from exporter.platform.operation import Operation
 from exporter.targets.target import Target
 from exporter.validation.section import Conflict, Section, duplicates
@@ -182,6 +182,8 @@ class QueryCollector(Collector):
             await self._check.require_read_only(context.caller, database, query.sql)
             answer = await sql_over_http.execute(context.caller, [query.sql], most_rows=query.max_rows)
         except Forbidden as error:
+            if asks_to_wait(error):
+                raise
             raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None
         (result,) = answer.value
         if isinstance(result, StatementError):

@@ -129,6 +129,7 @@ CASES: dict[str, tuple[DatabaseQuery | None, list[Body]]] = {
     "an SQL error": (query(), [READS, answer(failed("no such table: orders"))]),
     "the token may not describe": (query(), [NOT_ALLOWED]),
     "the token may not execute": (query(), [READS, NOT_ALLOWED]),
+    "the database asks to wait": (query(), [READS, Forbidden("slow down", status=403, retry_after=9.0)]),
     **{
         f"the database says that it writes, {sql}": (query(sql, ""), [WRITES])
         for sql in ("DELETE FROM orders", "SELECT 1; DELETE FROM orders", "SELECT writefile('x', 1)")

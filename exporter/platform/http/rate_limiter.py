@@ -62,7 +62,7 @@ class RateLimiter:
 
     @property
     def effective_rate(self) -> float:
-        """The requests a second that are granted now."""
+        """The requests a second that are granted now, unless calls are paused."""
         return self.rate * self._granted_share
 
     def paused_for(self, *operations: str) -> float:
