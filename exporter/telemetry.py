@@ -71,7 +71,7 @@ class Telemetry:
         self.retries = counter("edge_api_retries_total{account, operation}", "Retries of requests.")
         self.unexpected = counter(
             "edge_api_unexpected_values_total{account, operation, field}",
-            "Unknown or unreadable values of fields in good answers.",
+            "Good answers in which a field has unknown or unreadable values.",
         )
         self.throttled = counter(
             "edge_api_throttled_seconds_total{account}",
@@ -97,7 +97,7 @@ class Telemetry:
         )
         self.interval = gauge(
             "edge_exporter_collector_interval_seconds{collector}",
-            "Time between two polls of a target, in the account with the longest; a used-up budget makes it longer.",
+            "Time between two polls of a target, in the account where it is longest; a small budget makes it longer.",
         )
         self.duration = gauge(
             "edge_exporter_collector_duration_seconds{collector}", "Duration of the collector's last poll of a target."

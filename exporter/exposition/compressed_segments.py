@@ -94,7 +94,6 @@ class Segment:
     Attributes:
         keys: the targets, in order.
         sizes: the number of bytes of each target, in the same order.
-        series: the number of series.
     """
 
     keys: list[PollKey]

@@ -29,7 +29,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     """
 
     _timer: asyncio.TimerHandle | None = None
-    # The received bytes of a request that is not complete, without its body; 0 between requests.
+    # The bytes received since the last complete request, without the content of a body.
     _unfinished_bytes = 0
 
     def __init__(

@@ -69,7 +69,8 @@ class _Endpoints:
         found, now = health(parts), parts.clocks.wall()
         lines = [found["ailment"] or "healthy"]
         for name, succeeded in found["rounds"].items():
-            lines.append(f"{name}: {'none yet' if succeeded is None else f'last success {now - succeeded:.0f} s ago'}")
+            last = "no success yet" if succeeded is None else f"last success {now - succeeded:.0f} s ago"
+            lines.append(f"{name}: {last}")
         return _lines(lines, 503 if found["ailment"] else 200)
 
     async def ready(self, _request: Request) -> Response:

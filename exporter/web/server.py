@@ -82,9 +82,7 @@ class WebServer:
         self._server.start()
 
     async def reload(self) -> None:
-        """Reload the web configuration file, if there is one. Nothing happens before `start`.
-
-        Whether TLS is used does not change.
+        """Reload the web configuration file, if there is one, except whether TLS is used; do nothing before `start`.
 
         Raises:
             ConfigurationError: the file, or one that it names, cannot be used; the former configuration stays in force.

@@ -46,9 +46,12 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
         holders = ", ".join(sorted(known))
         raise HTTPException(404, f"the given account has no {label[:300]!r}, but these have: {holders}")
     if not chosen:
-        why = explained["others"].get(label) or explained["absences"][0]["text"]
-        kinds = ", ".join(parts.explainer.kinds())
-        raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {kinds}")
+        kinds = parts.explainer.kinds()
+        why = "not a kind and an id"
+        # Of a name, the absences would be explained, too.
+        if label.partition("/")[0] in kinds:
+            why = explained["others"].get(label) or explained["absences"][0]["text"]
+        raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
     if len(chosen) > 1:
         raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(chosen)}")
     (account,) = chosen

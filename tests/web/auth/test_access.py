@@ -213,9 +213,8 @@ async def test_a_right_password_is_checked_once_for_each_hash_and_a_wrong_one_ev
 async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
     hashes = [bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(cost)).decode() for cost in (4, 5)]
-    async with client_of(
-        WebConfig.model_validate({"basic_auth_users": dict(zip("ab", hashes, strict=True))})
-    ) as client:
+    users = WebConfig.model_validate({"basic_auth_users": dict(zip("ab", hashes, strict=True))})
+    async with client_of(users) as client:
         answers = [await client.get("/metrics", auth=(f"unknown{number}", PASSWORD)) for number in range(3)]
         # Without credentials, nothing is checked.
         answers += [await client.get("/metrics", headers={"Authorization": odd}) for odd in ("", "Basic", "Basic bm8=")]

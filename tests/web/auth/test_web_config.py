@@ -56,10 +56,8 @@ def test_a_whole_file_is_understood(directory: Path) -> None:
     assert tls is not None
     files = (tls.cert_file, tls.key_file, tls.client_ca_file)
     assert files == tuple(directory / name for name in ("server.crt", "server.key", "ca.pem"))
-    assert (tls.client_auth_type, tls.client_allowed_sans) == (
-        "RequireAndVerifyClientCert",
-        ("prometheus.example.org",),
-    )
+    assert tls.client_auth_type == "RequireAndVerifyClientCert"
+    assert tls.client_allowed_sans == ("prometheus.example.org",)
     assert (tls.min_version, tls.max_version, tls.curve_preferences) == ("TLS12", "TLS13", ("CurveP256",))
     assert not tls.prefer_server_cipher_suites
     assert tls.cipher_suites == ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_AES_128_GCM_SHA256")

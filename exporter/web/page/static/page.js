@@ -81,12 +81,13 @@
     });
   }
 
-  // The field in which the user types keeps its text; the others get the values of the new page.
+  // The field in which the user types keeps its text; the others get their values in the new page, if it has them.
   function fillForm(page) {
     for (const kept of form.querySelectorAll("input[type=hidden]")) kept.remove();
     for (const kept of page.querySelectorAll("#find input[type=hidden]")) form.append(document.importNode(kept));
     for (const field of form.querySelectorAll("select, #search")) {
-      if (field !== document.activeElement) field.value = page.getElementById(field.id).value;
+      const fresh = page.getElementById(field.id);
+      if (fresh && field !== document.activeElement) field.value = fresh.value;
     }
   }
 
@@ -134,7 +135,7 @@
     });
   });
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && !isPaused) fetchPage(location.pathname + location.search, show);
+    if (!document.hidden && !isPaused && !request) fetchPage(location.pathname + location.search, show);
   });
 
   const pause = document.createElement("button");
