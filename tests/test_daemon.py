@@ -479,9 +479,9 @@ async def test_a_budget_is_that_of_all_scripts_of_its_name_or_of_an_id_and_one_w
             expected = {f'{unmatched}{{account="main",script="{script}"}}': count for script, count in found.items()}
             assert await scraped(daemon, client, unmatched) == expected
             for one in (*both, by_id):
-                scripts.rename_script(one, "another")
+                scripts.rename_script(one, "an\0other")
             await poll_now(daemon.work, "scripts")
-            await until_budgets(daemon, client, {_budget(by_id, "another"): 7})
+            await until_budgets(daemon, client, {_budget(by_id, "an\N{REPLACEMENT CHARACTER}other"): 7})
 
 
 def _budget(script_id: int, name: str) -> str:

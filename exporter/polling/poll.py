@@ -135,7 +135,7 @@ class Poller:
         else:
             self.schedule.failed(collector, target, fault)
         is_own = target.key in self.registry.by_key
-        if collector.discovers or not is_own:
+        if collector.every_shard:
             # A target of this shard has a series that shows the error of the poll itself, but not that of names.
             self.failures.note_list(collector.name, target.account, polled.naming_error if is_own else fault)
 
@@ -169,10 +169,13 @@ class Poller:
         name, target, error = collector.name, outcome.target, outcome.error
         status = self.store.statuses.get(PollKey(target.key, name))
         facts = {"collector": name, "account": target.account, "target": target.key.label, "name": target.name}
+        # `status.up` would not do: without a failure, it is also False after the values have expired.
+        was_failing = status is not None and bool(status.reason)
+        if error is not None and not was_failing:
+            self.failures.fails(facts, error.reason, str(error))
+        elif error is None and was_failing:
+            self.failures.recovers(facts)
         if error is not None:
-            # `status.up` would not do: without a failure, it is also False after the values have expired.
-            if status is None or not status.reason:
-                self.failures.fails(facts, error.reason, str(error))
             self.store.fail(name, outcome, error, duration=seconds)
             if isinstance(error, NotFound):
                 self._clear_not_found(collector, target)
@@ -180,8 +183,6 @@ class Poller:
             # Another collector, which owns the target, has found that the target no longer exists.
             self.store.publish(name, Outcome(target, note=GONE), duration=seconds)
         else:
-            if status is not None and status.reason:
-                self.failures.recovers(facts)
             gauges, left_out = limit_gauges(outcome.families, self.max_label_values)
             limited = outcome._replace(families=(*gauges, *counted.families))
             self.store.publish(name, limited, duration=seconds, left_out={**left_out, **counted.left_out})

@@ -126,6 +126,7 @@ class Schedule:
         self._calling: dict[str, int] = {}
         # How many running polls of all accounts are answered.
         self._recording = 0
+        self._is_closed = False
         self._log = logger()
 
     def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
@@ -176,7 +177,7 @@ class Schedule:
     def take(self, client_name: str) -> RunningPoll | None:
         """Add the next due poll of an account to the running ones, and return it; None if none is due or may begin."""
         account, now = self.accounts.get(client_name), self._clocks.monotonic()
-        if account is None:
+        if account is None or self._is_closed:
             return None
         most = account.client.rate_limiter.max_in_flight
         if self._calling.get(client_name, 0) >= most or self._recording >= MOST_RECORDING:
@@ -217,7 +218,7 @@ class Schedule:
 
     def close(self) -> list["asyncio.Task[None]"]:
         """Make `take` return no further polls, and return the tasks of the running polls."""
-        self._heaps.clear()
+        self._is_closed = True
         return [poll.task for poll in self.running.values() if poll.task is not None]
 
     def _regular_time(self, key: PollKey, interval: float, now: float) -> float:

@@ -65,7 +65,7 @@ class LabelsAndThresholds:
                 # A budget for the name has priority over one for the id.
                 budget = budgets.get(script.name, budgets.get(script.id))
                 if budget is not None:
-                    served[account.name, script.id, script.name] = budget
+                    served[account.name, script.id, label_value(script.name)] = budget
             # As long as a script or its name is not known, a budget may match that script. Scripts of other shards are
             # not known here: a budget has no script if it is unmatched in all shards.
             if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):

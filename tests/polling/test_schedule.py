@@ -166,13 +166,6 @@ async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sig
         assert not parts.schedule.all_discovered()
 
 
-async def test_a_list_that_fails_at_first_sight_is_not_waited_for_where_search_was_answered() -> None:
-    reset = {"kind": "reset", "path": "/shield/shield-zones"}
-    async with exporter_parts(account={"shield_zones": {"ids": [1]}}, world=world(), fault=reset) as parts:
-        await parts.settle()
-        assert parts.schedule.all_discovered()
-
-
 FIXED: dict[str, Any] = {
     "dns_zones": {"ids": [101], "discover": False},
     "scripts": {"ids": [7], "discover": False},
@@ -427,13 +420,18 @@ async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_unti
     fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}}
     async with exporter_parts(account=fixed, world=small) as parts:
         name = small.dns.zones.name(101)
+        parts.faults.add({"kind": "status", "status": 500, "path": "/dnszone/101/records/scan"})
+        await parts.turn(900)
+        parts.faults.clear()
         small.dns.remove_zone(101)
         await poll_now(parts.work, "dns_statistics")
         await parts.settle()
-        for _ in range(2):
-            assert parts.value("edge_dns_window_queries", zone_id="101") is None
-            assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
-            await parts.turn(900)
+        with capture_logs() as logs:
+            for _ in range(2):
+                assert parts.value("edge_dns_window_queries", zone_id="101") is None
+                assert parts.value("edge_dns_record_scan_found", zone_id="101") is None
+                await parts.turn(900)
+        assert [line["collector"] for line in logs if line["event"] == "target recovered"] == ["dns_record_scans"]
         assert parts.value("edge_target_up", collector="dns_statistics", target="dns_zone/101") == 0.0
         small.dns.add_zone(name, 101)
         for _ in range(3):
@@ -596,11 +594,7 @@ async def test_each_collector_and_account_has_a_moment_of_its_own_for_its_only_t
 
 
 async def test_a_key_that_is_refused_is_not_offered_more_often_for_that() -> None:
-    slow = {
-        **only(),
-        "dns_statistics": {"interval": "1h"},
-        "discovery": {"interval": "1h"},
-    }
+    slow = {**HOURLY, "discovery": {"interval": "1h"}}
     fixed = {**DNS_ONLY, "dns_zones": {"ids": [101], "discover": False}, "api_key": "wrong"}
     async with exporter_parts(account=fixed, collectors=slow, world=world()) as parts:
         for _ in range(20):
@@ -651,6 +645,7 @@ async def test_stopping_waits_neither_for_polls_that_stall_nor_for_those_that_ar
         assert len(parts.schedule.running) == 1
         async with asyncio.timeout(END_SECONDS):
             await parts.work.poller.stop()
+        await poll_now(parts.work, "dns_statistics")
         assert parts.schedule.running == {}
 
 
@@ -722,6 +717,16 @@ async def test_a_list_that_fails_for_the_account_of_another_shard_is_logged_once
         told[is_own] = [line["event"] for line in logs if line["event"].endswith("fails")]
     # No series of the other shard shows the failure.
     assert told == {True: ["target fails"], False: ["list of an account fails"]}
+
+
+async def test_a_poll_that_fails_after_its_target_was_removed_is_not_logged_as_a_list() -> None:
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(1)) as parts:
+        parts.faults.add({"kind": "status", "status": 404, "path": "/dnszone/101/statistics"})
+        with capture_logs() as logs:
+            await poll_now(parts.work, "dns_statistics")
+            parts.registry.configure(())
+            await parts.settle()
+    assert logs == []
 
 
 async def test_healthy_zones_keep_their_series_while_many_new_ones_are_polled_first() -> None:

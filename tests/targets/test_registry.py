@@ -31,13 +31,7 @@ DISCOVERING = Selection("main", "dns_zone", discover=True)
 
 
 def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() -> None:
-    selection = Selection(
-        "main",
-        "dns_zone",
-        discover=True,
-        include=(Pattern("^prod-"),),
-        exclude=(Pattern("old"), Pattern("x$")),
-    )
+    selection = replace(DISCOVERING, include=(Pattern("^prod-"),), exclude=(Pattern("old"), Pattern("x$")))
     made = registry(selection)
     for names in (("prod-a", "prod-old", "dev-a", "prod-x", "prod-b"), ("",) * 5):
         made.apply("main", zones(*names))
