@@ -32,7 +32,7 @@ class PostgresStorage(Storage):
 
     Attributes:
         index: the shard; None before `claim` has locked one, and after `open` has raised ShardTakenError.
-        obstacle: why the last `claim` that returned None locked no shard; empty before it.
+        obstacle: why the last `claim` that returned locked no shard; empty before it, or if it locked one.
         locks: the locks of all shards.
         has_answered: whether a session for `claim` or `open` could ever begin.
     """
@@ -87,7 +87,7 @@ class PostgresStorage(Storage):
         held_before = [index for index in self._wanted if index in held]
         for index in self._wanted:
             if index not in held_before and await self.locks.take(session, index):
-                self.index = index
+                self.index, self.obstacle = index, ""
                 return index
         self.obstacle = self._obstacle(held_before)
         return None

@@ -70,7 +70,7 @@ class AccountObserver(Observer):
         self._series(self._telemetry.unexpected, operation, field).inc()
 
     def throttled(self, seconds: float) -> None:
-        """Count the seconds that a call waited for the budget."""
+        """Count the seconds that an attempt waited for the budget, or for the end of a pause."""
         self._series(self._telemetry.throttled).inc(seconds)
 
 
@@ -132,14 +132,13 @@ class Accounts:
                 self.telemetry.declare_calls(name, operations)
                 self.telemetry.throttled.labels(name)
 
-    def _names(self) -> list[str]:
-        """Return the names of the accounts, without the databases."""
+    def _account_names(self) -> list[str]:
         return [name for name in self.entries if not _is_database(name)]
 
     def up_by_account(self) -> dict[str, bool]:
         """Return for each account whether it is up; databases are not included."""
         found: dict[str, bool] = {}
-        for name in self._names():
+        for name in self._account_names():
             account = self.entries[name]
             interval = account.pace.shortest_interval(self._plans)
             found[name] = self._observers[name].is_up(interval, account.client.timeout)
@@ -147,17 +146,17 @@ class Accounts:
 
     def clock_offsets(self) -> dict[tuple[str, ...], float]:
         """Return account → its platform's time minus this machine's, in seconds, as far as that is known."""
-        offsets = {(name,): self.ledger.platform_time(name).offset for name in self._names()}
+        offsets = {(name,): self.ledger.platform_time(name).offset for name in self._account_names()}
         return {account: offset for account, offset in offsets.items() if offset is not None}
 
     def is_authenticated(self) -> bool:
         """Return whether an account, or without accounts a database, has answered an authenticated call."""
-        names = self._names() or self.entries
+        names = self._account_names() or self.entries
         return any(self._observers[name].authenticated_at is not None for name in names)
 
     async def try_keys(self) -> bool:
         """Call the platforms until one accepts its account's key; return whether one does, or there are no accounts."""
-        for name in self._names():
+        for name in self._account_names():
             account = self.entries.get(name)
             if account is None:
                 # A reload has removed it during the call of another account, and has closed its client.
@@ -171,7 +170,7 @@ class Accounts:
             except (PlatformError, RuntimeError):  # RuntimeError: no thread can be started now
                 continue
             return True
-        return not self._names()
+        return not self._account_names()
 
     async def close_replaced(self, former: Mapping[str, Account]) -> None:
         """Close the clients of former accounts that are no longer used, and remove the series of removed accounts."""

@@ -26,7 +26,7 @@ from exporter.targets.sharding import Shard
 from exporter.telemetry import Telemetry
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.app import create_app
-from exporter.web.parts import Parts, Process
+from exporter.web.parts import Process
 from exporter.web.server import WebServer
 from exporter.wiring.state_storage import postgres_storage
 
@@ -62,8 +62,6 @@ class Daemon:
     server: WebServer
     database: "PostgresStorage | None" = None
     work: Work = field(init=False)
-    # The parts of `work` that the endpoints read.
-    _parts: Parts = field(init=False)
     _tasks: Tasks = field(init=False)
     _reloading: asyncio.Lock = field(default_factory=asyncio.Lock)
     _configuration: Executor = field(init=False)
@@ -72,7 +70,7 @@ class Daemon:
     _config_faults: tuple[str, ...] = ()
     # Why the state database could not be asked for a shard; empty if it could.
     _database_fault: str = ""
-    # Whether a platform has accepted a key while this process was a spare, or there was no account with a key.
+    # Whether, while this process was a spare, a platform has accepted a key, or there was no account.
     _is_proven: bool = False
     _was_ready: asyncio.Event = field(default_factory=asyncio.Event)
     _log: FilteringBoundLogger = field(default_factory=logger)
@@ -90,6 +88,7 @@ class Daemon:
             StateLockedError: another process has the state file.
             ListenError: the address cannot be used.
             ConfigurationError: the web configuration file, the path of the state or a proxy cannot be used.
+            TlsSettingError: a file of the web configuration was damaged after it was checked.
         """
         server = machine.listen(settings.web, machine.executors)
         telemetry = Telemetry(CollectorRegistry(), __version__)
@@ -102,7 +101,7 @@ class Daemon:
             await server.stop()
             raise
         prefix = settings.web.route_prefix
-        app = create_app(lambda: daemon._parts, daemon.reload, route_prefix=prefix)
+        app = create_app(lambda: daemon.work.parts, daemon.reload, route_prefix=prefix)
         server.start(app, prefix, app.ready)
         daemon._log.info("serving", url=server.url + prefix.rstrip("/") + "/metrics")
         return daemon
@@ -131,7 +130,7 @@ class Daemon:
             return
         async with self._reloading:
             if self.work.ledger.is_taken:
-                # Its counters may be outdated; the rows are read again when a shard is taken.
+                # The lost shard's counters may be outdated; the rows are read again when a shard is taken.
                 lost, reason = self.work.shard.index, self.work.ledger.fault
                 self._log.error("shard lost, waiting for a free one", shard=lost, reason=reason)
                 await self.work.stop()
@@ -200,11 +199,11 @@ class Daemon:
             # This frees the shard, so that the next round or another exporter can take it.
             await work.stop()
             raise
-        self.work, self._parts = work, work.parts
+        self.work = work
         self._leave_room()
 
     async def stop(self) -> None:
-        """Stop polling and serving, and commit the counters."""
+        """Stop polling, try to commit the counters, and stop serving."""
         await self._tasks.cancel()
         await self.work.stop()
         if self.database is not None:
@@ -245,7 +244,7 @@ class Daemon:
             # Another path needs a restart; the file that is in use may be gone then.
             is_same_web_file = loaded.web.config_file == self.settings.web.config_file
             if is_same_web_file:
-                # The last step that can fail: if any file is wrong, nothing changes, not even for the web.
+                # The last step that may find a fault: if any file is wrong, nothing changes, not even for the web.
                 await self.server.reload()
         not_applied = [name for name, section in kept.items() if getattr(loaded, name) != section]
         if not_applied:

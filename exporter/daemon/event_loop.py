@@ -29,8 +29,8 @@ def tune() -> None:
 async def freeze_growth(series: Callable[[], int]) -> None:
     """Exclude all present objects from collections of garbage, whenever the number of series has more than doubled.
 
-    Such a collection stops every thread. Excluded objects are still freed when nothing refers to them, except reference
-    cycles, which stay: that is why this is not done more often.
+    A collection stops every thread, the longer the more objects it examines. Excluded objects are still freed when
+    nothing refers to them, except reference cycles, which stay: that is why this is not done more often.
     """
     series_when_frozen = 0
     while True:

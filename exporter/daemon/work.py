@@ -127,7 +127,7 @@ class Work:
         self.tasks.begin("loop lag", event_loop.watch_lag(self._telemetry.loop_lag.observe, self._clocks.monotonic))
 
     async def stop(self) -> None:
-        """Stop polling, and commit the counters; close the connections even if the call is cancelled."""
+        """Stop polling, and try to commit the counters; close the connections even if the call is cancelled."""
         try:
             await self.tasks.cancel()
             await self.poller.stop()

@@ -21,8 +21,8 @@ class Plan:
     Attributes:
         interval: the configured seconds between two polls of a target, unless the target has its own interval.
         stale_after: seconds after which the values of a poll expire; None for `STALE_INTERVALS` effective intervals.
-        declared: what the configuration declares for the collector; None without such a declaration. The collector
-            itself is not compared: plans are equal if this and their times are.
+        declared: what the configuration declares for the collector; None without such a declaration. Plans are equal
+            if `interval`, `stale_after` and `declared` are; the collectors are not compared.
     """
 
     collector: Collector = field(compare=False)
@@ -39,12 +39,13 @@ class Plan:
 class Pace:
     """The cost of an account's polls, and by how much its budget stretches their intervals.
 
-    If all polls at their configured intervals need more requests a second than the budget allows, all intervals become
-    longer by the same factor. The limit of calls at once has no effect on intervals: polls that wait for it are late.
+    If all polls at their configured intervals need more than `SHARE` of the requests a second that the budget allows,
+    all intervals become longer by the same factor. The limit of calls at once has no effect on intervals: polls that
+    wait for it are late.
 
     Attributes:
         rate: the requests a second that the budget allows; changes of the granted rate are smoothed.
-        calls_per_poll: collector → the recent number of calls in one of its polls.
+        calls_per_poll: collector → the average number of calls in its recent polls.
         poll_rates: collector → its polls a second at the configured intervals, if it has targets.
         demand: the requests a second that the targets need at the configured intervals.
         stretch: the factor by which intervals are longer than configured, at least 1.
@@ -63,7 +64,7 @@ class Pace:
             self.calls_per_poll[collector] = known + CALLS_SMOOTHING * (calls - known)
 
     def cost(self, collector: str) -> float:
-        """Return the recent number of calls in a poll of a collector; 1 while that is unknown."""
+        """Return the average number of calls in recent polls of a collector; 1 while that is unknown."""
         return self.calls_per_poll.get(collector, 1.0)
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:

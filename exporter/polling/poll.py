@@ -54,7 +54,7 @@ class Poller:
         """Stop ticking, cancel the running polls, and wait until they have ended."""
         if self._scheduler.running:
             self._scheduler.remove_all_jobs()
-            # A tick that the scheduler has submitted must begin before it can be cancelled.
+            # Lets a submitted tick begin. If it were cancelled before, APScheduler would log a traceback.
             await asyncio.sleep(0)
             self._scheduler.shutdown(wait=False)
         tasks = self.schedule.close()
@@ -155,8 +155,8 @@ class Poller:
     async def _count(self, poll: RunningPoll, outcome: Outcome, now: datetime) -> Counters:
         target, address = outcome.target, poll.account.client.base_url
         if poll.plan.collector.owns_target:
-            # The answer shows that the target exists. This is noted before the commit, because the poll of another
-            # collector may end during the commit.
+            # After this answer, the target counts as existing. That is noted before the commit, because the poll of
+            # another collector may end during the commit.
             self.store.gone.discard(target.key)
         key = PollKey(target.key, poll.plan.collector.name)
         entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, self.max_label_values)

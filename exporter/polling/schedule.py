@@ -7,8 +7,8 @@ Three rules decide when:
    change at about the same time. New targets are polled at once, as fast as the budget allows. If their series may need
    names that a discovery supplies, they wait for the discovery, at most `NAMES_SECONDS`.
 2. After a failure a target is due again within a minute (a list: within ten seconds), then within twice that time, and
-   so on, with jitter, unless its regular time is earlier. An answer can ask to wait longer. If the key is refused or
-   the budget is used up, the target waits for its regular time.
+   so on, with jitter, unless its regular time is earlier. An answer can ask to wait longer. If the key cannot be read
+   or is refused, or the budget is used up, the target waits for its regular time.
 3. If the polls do not fit into the budget at the configured intervals, all intervals become longer (`pace.py`).
 """
 
@@ -92,8 +92,8 @@ class Schedule:
         plans: collector → how it is run.
         accounts: the accounts and databases, by their targets' `client_name`.
         last_tick: when it was last refreshed, on the monotonic clock.
-        running: the polls that run and were not cancelled; at most one for each target and collector.
-        durations: collector → duration of its last poll in seconds.
+        running: the polls that run, without those that `use` has cancelled; one at most for a target and collector.
+        durations: collector → seconds that its last poll took, without the commit of its counters.
     """
 
     def __init__(self, registry: Registry, telemetry: Telemetry, clocks: Clocks, random: Callable[[], float]) -> None:
@@ -254,7 +254,7 @@ class Schedule:
         if entry is None or account is None:
             return
         now, at = self._clocks.monotonic(), entry.at
-        # If the budget is used up, or the key is refused, the target waits for its regular time.
+        # If the budget is used up, or there is a problem with the key, the target waits for its regular time.
         if account.pace.stretch <= 1.0 and not account.client.credential.problem:
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             first = FIRST_WAIT_OF_LISTS if collector.discovers else FIRST_WAIT

@@ -1,4 +1,4 @@
-"""The removals of resources, which left the lists of the platform."""
+"""The resources that left the lists of the platform, and when."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -104,7 +104,7 @@ class Registry:
             self._known_at(list_key).merge(found, self._addresses.get(account, ""), self._wall())
 
     def _apply_names(self, list_key: ListKey, found: ResourceList) -> None:
-        """Take in the names of a list. This precedes `merge`, because names are compared with those of former lists."""
+        """Take in the names of a list, before `merge` does: they are compared with the names in former lists."""
         known = self._known_at(list_key)
         names = self._names.setdefault(list_key, {})
         for one in found.resources:

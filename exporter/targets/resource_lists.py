@@ -16,7 +16,7 @@ Facts = Mapping[str, str]
 
 
 class KnownResource(NamedTuple):
-    """A resource, its name (empty if unknown), its facts (None before its own answer), and its parent."""
+    """A resource, its name (empty if unknown), its facts (None before its own answer), and its parent (or empty)."""
 
     key: TargetKey
     name: str

@@ -96,7 +96,6 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
 def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
     """Return label → value. Matching entries have priority over the account's labels, the first over the others."""
     labels = dict(account.labels)
-    # In reverse, so that the labels of the first entry that matches are set last.
     for entry in reversed(account.target_labels):
         if entry.match.search(target.name):
             labels |= entry.labels

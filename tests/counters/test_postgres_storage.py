@@ -109,6 +109,7 @@ async def test_each_takes_a_free_shard_and_one_too_many_is_a_spare(sessions: Ses
         assert (await third.claim(), third.obstacle) == (None, "another exporter has locked a free shard just now")
     await second.close()
     await until_claimed(third, 1)
+    assert third.obstacle == ""
 
 
 async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessions: Sessions) -> None:
