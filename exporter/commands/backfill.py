@@ -145,7 +145,7 @@ async def _read_history(
 def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> range:
     """Return the ordinals of the days to read; raises click.UsageError if there are none, or the last has not ended."""
     end = yesterday if last is None else last.toordinal()
-    start = end - DEFAULT_DAYS + 1 if first is None else first.toordinal()
+    start = max(1, end - DEFAULT_DAYS + 1) if first is None else first.toordinal()
     if start > end or end > yesterday:
         latest = f"{date.fromordinal(yesterday)}, the last day that has ended"
         raise click.UsageError(f"--from must not be after --to, and --to must not be after {latest}")

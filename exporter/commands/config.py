@@ -20,7 +20,7 @@ from exporter.commands.output.printing import echo
 from exporter.mask import MASK
 from exporter.settings.loading import load
 from exporter.untrusted.patterns import Pattern
-from exporter.validation.configuration_errors import format_keys
+from exporter.validation.configuration_errors import KeyPath, format_keys
 from exporter.validation.section import leaves
 from exporter.validation.types import format_duration
 
@@ -41,10 +41,15 @@ def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
     settings = load(config, flags, os.environ)
     collectors = settings.collectors
     of_endpoints = [leaves(collectors.of_endpoint(one), ("collectors", one.name)) for one in settings.endpoints]
-    rows = [
-        {"path": format_keys(path), "value": _plain(value, field), "origin": settings.origin(path)}
-        for path, field, value in chain(leaves(settings), *of_endpoints)
-    ]
+    # The interval of an endpoint can be set in two places; `collectors` has priority.
+    own_intervals: dict[KeyPath, KeyPath] = {
+        ("collectors", one.name, "interval"): ("endpoints", place, "interval")
+        for place, one in enumerate(settings.endpoints)
+    }
+    rows = []
+    for path, field, value in chain(leaves(settings), *of_endpoints):
+        origin = settings.origin(path, own_intervals.get(path, path))
+        rows.append({"path": format_keys(path), "value": _plain(value, field), "origin": origin})
     if form == "json":
         echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:

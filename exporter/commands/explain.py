@@ -3,8 +3,9 @@
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from http.client import HTTPException
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import ProxyHandler, Request, build_opener
@@ -25,9 +26,9 @@ _MOST_NAMES_SHOWN = 5
 @click.argument("things", nargs=-1, metavar="[FAMILY|TARGET]...")
 @click.option("--url", default=f"http://{DEFAULT_LISTEN}", show_default=True, help="The exporter's address.")
 @click.option("--username", default="", help="The user name for the exporter's basic authentication.")
-@click.option("--password-file", type=click.File(encoding="utf-8"), help="The file with the password; - for stdin.")
+@click.option("--password-file", type=click.File("rb"), help="The file with the password; - for stdin.")
 @form_option("text", "json")
-def command(things: tuple[str, ...], *, url: str, username: str, password_file: TextIO | None, form: str) -> None:
+def command(things: tuple[str, ...], *, url: str, username: str, password_file: BinaryIO | None, form: str) -> None:
     """Ask a running exporter why families have no series.
 
     FAMILY is the name of a family that begins with edge_, such as edge_dns_queries_total. TARGET is a target, such as
@@ -35,10 +36,14 @@ def command(things: tuple[str, ...], *, url: str, username: str, password_file: 
     """
     if "@" in url or not url.startswith(("http://", "https://")):
         complain(f"--url must be an address such as http://{DEFAULT_LISTEN}, without a user and a password", MISUSE)
+    if password_file is not None and not username:
+        complain("--password-file also needs --username", MISUSE)
     headers = {}
     if username:
-        password = password_file.read().rstrip("\r\n") if password_file is not None else ""
-        headers["Authorization"] = f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"
+        password = password_file.read().rstrip(b"\r\n") if password_file is not None else b""
+        # `surrogateescape` returns the bytes of a command line that is not UTF-8.
+        credentials = b"%b:%b" % (username.encode(errors="surrogateescape"), password)
+        headers["Authorization"] = f"Basic {b64encode(credentials).decode()}"
     fields = [("family" if thing.startswith("edge_") else "target", thing) for thing in things]
     answer = _ask(url.rstrip("/"), fields, headers)
     echo(json.dumps(answer, indent=2) if form == "json" else "\n".join(map(escape, lines(answer))))
@@ -51,7 +56,10 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
         with build_opener(ProxyHandler({})).open(request, timeout=TIMEOUT_SECONDS) as response:
             answer = json.load(response)
     except HTTPError as error:
-        complain(error.read(_REFUSAL_BYTES).decode("utf-8", "replace").strip() or f"{url} answered {error.code}")
+        refusal = b""
+        with error, suppress(OSError, HTTPException):  # its text may break off
+            refusal = error.read(_REFUSAL_BYTES)
+        complain(refusal.decode("utf-8", "replace").strip() or f"{url} answered {error.code}")
     except (OSError, HTTPException, ValueError) as error:
         # The `reason` of a URLError says what caused it.
         reason = getattr(error, "reason", error)

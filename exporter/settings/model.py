@@ -108,9 +108,9 @@ class Settings(BaseSettings, Section):
                 message = f"found {found}, expected at least the interval ({interval})"
                 yield ("collectors", name, "stale_after"), message
 
-    def origin(self, path: KeyPath) -> str:
-        """Return the line, variable or flag that sets the value at a path; `default` if none does."""
-        return str(self._file.places.get(path) or "default")
+    def origin(self, *paths: KeyPath) -> str:
+        """Return the line, variable or flag of the first of these paths that is set; `default` if none is."""
+        return next((str(self._file.places[path]) for path in paths if path in self._file.places), "default")
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
         """Return a fault of the value at a path."""

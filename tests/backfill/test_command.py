@@ -56,16 +56,17 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "code", "says"),
     [
-        (["--to", day(0)], f"--to must not be after {day(-1)}, the last day that has ended"),
-        (["--from", day(-3), "--to", day(-4)], "--from must not be after --to"),
-        (["--from", day(2)], "--from must not be after --to"),
+        (["--to", day(0)], 2, f"--to must not be after {day(-1)}, the last day that has ended"),
+        (["--from", day(-3), "--to", day(-4)], 2, "--from must not be after --to"),
+        (["--from", day(2)], 2, "--from must not be after --to"),
+        (["--to", "0001-01-05"], 1, "nothing is written for 0001-01-01 to 0001-01-05"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_nothing_is_written(config: Path, arguments: list[str], says: str) -> None:
+def test_for_days_without_history_nothing_is_written(config: Path, arguments: list[str], code: int, says: str) -> None:
     ended = backfill(config, *arguments)
-    assert (ended.code, says in ended.err) == (2, True), ended.err
+    assert (ended.code, says in ended.err) == (code, True), ended.err
     assert not (config.parent / "history.om").exists()
 
 

@@ -87,25 +87,32 @@ def test_what_is_asked_and_what_is_printed(served: Served) -> None:
 
 def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
     served.status, served.body = 200, '{"now": 2.0, "absences": [], "others": {}}'
-    words = ("explain", "--url", served.url, "--username", "ann", "--password-file", "-")
-    assert invoke(*words, stdin="secret \n").code == 0
-    assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann:secret "
+    words = ("explain", "--url", served.url, "--username", "ann\udcff", "--password-file", "-")
+    assert invoke(*words, stdin=b"secret\xfe \n").code == 0
+    assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann\xff:secret\xfe "
     ended = invoke("explain", "--url", served.url.replace("//", "//ann:secret@"))
     assert (ended.code, "secret" in ended.err) == (2, False)
 
 
-def test_a_server_that_does_not_speak_http_is_named() -> None:
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"220 mail.example.net\r\n", "no edge-exporter answers at URL ("),
+        (b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nx", "URL answered 500\n"),
+    ],
+)
+def test_a_server_without_a_whole_http_answer_is_named(sent: bytes, said: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
 
         def greet() -> None:
             connection, _ = server.accept()
             with connection:
-                connection.sendall(b"220 mail.example.net\r\n")
                 connection.recv(4096)
+                connection.sendall(sent)
 
         thread = Thread(target=greet)
         thread.start()
-        ended = invoke("explain", "--url", f"http://127.0.0.1:{port}")
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        ended = invoke("explain", "--url", url)
         thread.join()
-    assert (ended.code, ended.err.startswith(f"no edge-exporter answers at http://127.0.0.1:{port} (")) == (1, True)
+    assert (ended.code, ended.err.startswith(said.replace("URL", url))) == (1, True)
