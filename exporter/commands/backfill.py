@@ -86,7 +86,10 @@ def command(
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
         complain("\n".join([*faults, f"nothing is written for {span}: no count was read that the counters lack"]))
-    sample_count = _write(output, past, added_labels, step)
+    try:
+        sample_count = write(output, past, added_labels, STEPS[step])
+    except OSError as error:
+        complain(f"cannot write {output}: {error.strerror or error}")
     echo(f"{output}: {span}, {len(past)} series, {sample_count} samples, {output.stat().st_size / 1e6:.1f} MB.")
     # With promtool's default of two hours for a block, a month would become 360 blocks.
     echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")
@@ -120,9 +123,7 @@ async def _read_history(
 ) -> tuple[str, list[PastSeries], list[str]]:
     """Return the days as text, the series of the collectors `charted`, and messages about what could not be read.
 
-    Raises:
-        click.UsageError: as `_days`.
-        StorageError: the state cannot be read.
+    Raises what `_days`, `stored_rows` and `client_of` raise.
     """
     # A state database has the counters of all shards; a state file has those of its own shard.
     shard = Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname())
@@ -150,10 +151,3 @@ def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> r
         latest = f"{date.fromordinal(yesterday)}, the last day that has ended"
         raise click.UsageError(f"--from must not be after --to, and --to must not be after {latest}")
     return range(start, end + 1)
-
-
-def _write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: str) -> int:
-    try:
-        return write(output, past, labels, STEPS[step])
-    except OSError as error:
-        complain(f"cannot write {output}: {error.strerror or error}")

@@ -49,7 +49,7 @@ _NOTES = {
         "What can still go wrong:\n\n"
         "- The rise between the last poll of a month and the end of the month is unknown, and in no counter.\n"
         "- Two successive wrong answers below half are treated as a reset, and the month counts again when its value "
-        "has been back for 24 h. A lasting correction on a month's first day is also treated as a reset.\n"
+        "is back. A lasting correction on a month's first day is also treated as a reset.\n"
         "- After 24 h without a poll over a month's end, a value that rose counts completely, even if the platform "
         "resets more than 6 h late. Within the month's first 6 h only the rise counts, even if the platform has "
         "already reset.\n"
@@ -67,7 +67,7 @@ Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 
 
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
-    """Yield a section for each collector with families that no section before it has, and last the exporter's own."""
+    """Yield a section for each collector that adds families to those of earlier sections; last, the exporter's own."""
     own = tuple(Telemetry(CollectorRegistry(), __version__).families())
     listed: set[str] = set()
     for collector in collectors:

@@ -38,7 +38,7 @@ class SettingOption(click.Option):
     def __init__(self, flag: Flag) -> None:
         default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
         self.flag_name = flag.name
-        # An identifier, which click requires; "." and "-" become different, so that no two flags have the same.
+        # An identifier, which click requires; "." and "-" are replaced differently, so that no two flags have the same.
         parameter_name = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
         names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter_name]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")

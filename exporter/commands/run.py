@@ -24,12 +24,12 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
 
     EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags win over
     EDGE_EXPORTER_ variables, and these over the file. The variable of the flag --web.listen is
-    EDGE_EXPORTER_WEB__LISTEN. Lists and databases are set in the file; without databases there, PLATFORM_DATABASE_URL
-    and PLATFORM_DATABASE_AUTH_TOKEN set one.
+    EDGE_EXPORTER_WEB__LISTEN. Lists and databases are set in the file. PLATFORM_DATABASE_URL and
+    PLATFORM_DATABASE_AUTH_TOKEN define a database, or set what the only database of the file lacks.
 
     SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon within five seconds.
 
-    Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 an unknown flag.
+    Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 misuse.
     """
     read = partial(read_settings, config, flags)
     settings = read()

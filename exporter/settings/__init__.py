@@ -3,6 +3,4 @@
 - `model.py`: all sections, as pydantic-settings merges them; `account.py`, `targets.py` and `service.py`: those that no
   other room declares.
 - `flags.py`: what flags and variables can set; `loading.py`: loads all, and refuses keys that were removed.
-
-In: text. Out: frozen settings, or an error with the faults.
 """

@@ -43,10 +43,12 @@ def _read_ids(value: object) -> tuple[int, ...]:
 class BudgetSettings(Section):
     """The limits on the calls to an account or a database."""
 
-    requests_per_second: float = Field(
-        default=10.0, gt=0, le=100_000, allow_inf_nan=False, description="The most calls a second, retries included."
+    requests_per_second: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] = Field(
+        default=10.0, description="The most calls a second, retries included; divided among an account's shards."
     )
-    max_in_flight: int = Field(default=32, ge=1, le=4096, description="The most calls that run at once.")
+    max_in_flight: int = Field(
+        default=32, ge=1, le=4096, description="The most calls at once; divided among an account's shards, rounded up."
+    )
 
 
 class DiscoveredSettings(Section):
@@ -175,7 +177,7 @@ class AccountSettings(Section):
 
 
 def parse_database_url(value: str) -> str:
-    """Validate a database's address, and return it as a URL of HTTP; `libsql://` means `https://`."""
+    """Return a database's address as a URL of HTTP; `libsql` becomes `https`. Raises ValueError if it is wrong."""
     address = parse_url(value, ("libsql", "https", "http"), _EXAMPLE_URL)
     scheme, _, rest = address.partition("://")
     return f"https://{rest}" if scheme.lower() == "libsql" else address

@@ -54,7 +54,7 @@ class Flag:
 
 
 def flags() -> tuple[Flag, ...]:
-    """Return all flags. Lists have none; secrets have none, because other users of the machine can see flags."""
+    """Return all flags: none for lists, except the first account; none for secrets, which other users would see."""
     fields = AccountSettings.model_fields
     of_account = (
         ((*FIRST_ACCOUNT, key), fields[key], fields[key].default) for key in ("base_url", "api_key_file", "auth")

@@ -32,7 +32,7 @@ ALERTS: Mapping[str, str] = {
 
 
 def parse_own_label(value: str) -> str:
-    """Validate the name of a label that the configuration gives targets."""
+    """Validate the name of a label that the configuration gives targets; raises ValueError if it is wrong or taken."""
     name = parse_label_name(value)
     if name in _TAKEN:
         raise ValueError("is used by Prometheus, the exporter or its alerts; expected another name")

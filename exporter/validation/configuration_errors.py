@@ -46,7 +46,7 @@ class ConfigurationFault:
 
 
 class ConfigurationError(Exception):
-    """A configuration is refused; `faults` has each reason once, first those with a line, by file and line."""
+    """A configuration is refused; `faults` has each fault once: first those with a line, by file and line."""
 
     def __init__(self, faults: Iterable[ConfigurationFault]) -> None:
         once = dict.fromkeys(faults)

@@ -42,7 +42,7 @@ def _parse_secret(secret: SecretStr) -> SecretStr:
 
 def _check_file(path: Path) -> Path:
     if not os.path.lexists(path):
-        raise SecretError("does not exist; the name is not shown, as it could be the secret itself")
+        raise SecretError("cannot be found; the name is not shown, as it could be the secret itself")
     read_secret(path)
     return path
 

@@ -1,4 +1,4 @@
-"""The base model of the parts of a configuration, and the words of their faults."""
+"""The base model of the parts of a configuration, and the messages of their faults."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType
@@ -74,7 +74,7 @@ class Section(BaseModel):
 
 
 def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
-    """Yield the path, field and value of each declared key; in place of a key of sections, the keys of its sections."""
+    """Yield the path, field and value of each declared key; of a section or a list of sections, those of their keys."""
     for key, field in type(section).model_fields.items():
         value, place = getattr(section, key), (*path, key)
         if isinstance(value, Section):
@@ -159,6 +159,7 @@ def _shown(details: ErrorDetails) -> str:
             return "a mapping"
         case list() | tuple():
             return "a list"
+        # In place of a mapping, text may be a secret, such as `- api_key:KEY`.
         case str() if details["type"] in _STRUCTURES:
             return "text"
         case str():

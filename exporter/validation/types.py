@@ -143,7 +143,7 @@ def parse_route_prefix(value: str) -> str:
     return value.rstrip("/") or "/"
 
 
-# The text behind the type of a value is its placeholder in the help of flags.
+# In the help of flags, the text after a type is the placeholder for its values.
 Text = Annotated[str, AfterValidator(parse_text)]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Interval = Annotated[float, BeforeValidator(_seconds_validator(1.0)), "DURATION"]

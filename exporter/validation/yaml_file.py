@@ -67,7 +67,7 @@ class MarkedFile:
 
 
 def read_marked(path: Path) -> MarkedFile:
-    """Read a YAML file that contains one mapping, or nothing; raises ConfigurationError for another file."""
+    """Read a YAML file that contains one mapping, or nothing; raises ConfigurationError for any other file."""
     try:
         return parse_marked(read_text(path), str(path))
     except UnreadableError as error:
@@ -75,7 +75,7 @@ def read_marked(path: Path) -> MarkedFile:
 
 
 def parse_marked(text: str, source: str) -> MarkedFile:
-    """Parse YAML text that contains one mapping, or nothing; raises ConfigurationError for another text.
+    """Parse YAML text that contains one mapping, or nothing; raises ConfigurationError for any other text.
 
     `source` is the name of the text's file.
     """

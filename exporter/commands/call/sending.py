@@ -70,7 +70,7 @@ def call(
         request = sql_over_http.execute_request(statements, writes=not all(map(looks_read_only, statements)))
     else:
         request = _request(operation, values)
-    # A text from the command line that is not UTF-8 cannot be sent.
+    # A URL cannot contain a text from the command line that is not UTF-8.
     with complaining(ConfigurationError, UnicodeEncodeError, code=MISUSE):
         called = _callee(load(config, flags, os.environ), request, callee)
         address = address_of(called.url if isinstance(called, DatabaseSettings) else called.base_url, request)
@@ -102,7 +102,7 @@ def _unsent_message(operation: Operation[Any], name: str, address: str, body: ob
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
-    """Return the account or database of this name, or the only one without a name; end the command if there is none."""
+    """Return the account or database of this name; None: the only one. End the command if there is none or several."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
     kind, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
     found: list[Callee] = [one for one in known if name is None or one.name == name]
@@ -147,7 +147,7 @@ def _plain_cell(cell: Cell) -> Any:  # noqa: ANN401 - any JSON
 
 
 def exit_code(error: PlatformError) -> int:
-    """Return the exit code for an error. An error of no listed class may still say, by status or key, `not found`."""
+    """Return the exit code for an error: by its class or, for other classes, by `not found` in its status or key."""
     for classes, code in _EXIT_CODES:
         if isinstance(error, classes):
             return code

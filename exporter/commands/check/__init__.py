@@ -26,6 +26,6 @@ def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str
     table says by how much.
 
     Exit codes: 0 all is well; 1 a target, a credential or the state database fails (see standard output), or the
-    configuration is wrong (see standard error); 2 an unknown flag.
+    configuration is wrong (see standard error); 2 misuse.
     """
     check(config, flags, offline=offline, is_json=form == "json")

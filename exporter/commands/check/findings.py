@@ -137,7 +137,7 @@ def _short(text: str) -> str:
 
 
 def _compare_with_budget(result: AccountResult) -> str:
-    if not result.demand:
+    if result.demand is None:
         return ""
     needed = f"{result.demand:.1f}".removesuffix(".0") if result.demand >= 1 else f"{result.demand:.2g}"
     sentence = f"the targets need {needed} requests/s, the budget allows {result.budget:g}"

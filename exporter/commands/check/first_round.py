@@ -26,7 +26,7 @@ LOOKS_EVERY_SECONDS = 0.2
 _OF_THE_KEY = {errors.CredentialError.reason, errors.Unauthorized.reason, errors.Forbidden.reason}
 _OF_THE_ADDRESS = {errors.TransportError.reason, *(kind.reason for kind in errors.TransportError.__subclasses__())}
 
-# Receives how many targets have been polled or are paused, and how many there are; each once for a collector.
+# Receives how many polls are done or paused, and how many there are: one for each collector of each target.
 Progress = Callable[[int, int], None]
 
 
@@ -48,15 +48,15 @@ class AccountResult(NamedTuple):
     Attributes:
         rows: the results, collector by collector; one row if all polls fail because of the key or the address.
         targets: the number of its targets; a target of two collectors counts twice.
-        demand: the requests a second that its targets need; 0 if that is unknown.
+        demand: the requests a second that its targets need; None if that is unknown.
         budget: the requests a second that its budget allows.
-        stretch: how many times as long as configured intervals will be.
+        stretch: the factor by which intervals will be longer than configured, at least 1.
     """
 
     name: str
     rows: list[Row]
     targets: int
-    demand: float
+    demand: float | None
     budget: float
     stretch: float
 
@@ -77,7 +77,7 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
             waiting = [one for one in known if not one.polled and not _is_paused(work, one)]
             progressed(len(known) - len(waiting), len(known))
             if not work.schedule.running and not _is_discovering(work):
-                # The discovery has failed: poll the targets that wait for it, without their names.
+                # Nothing runs: poll all others now, without names if the discovery that supplies these has failed.
                 work.schedule.poll_again([one.key for one in waiting])
         # Compute the demand from the number of calls that the polls made.
         work.schedule.refresh()
@@ -110,7 +110,7 @@ def _result(work: Work, name: str) -> AccountResult:
     if statuses and all(map(_concerns_the_account, statuses)):
         rows = [_account_row(name, statuses[0])]
         # Polls that fail make fewer calls than usual, so their demand says nothing.
-        return AccountResult(name, rows, len(statuses), demand=0.0, budget=pace.rate, stretch=1.0)
+        return AccountResult(name, rows, len(statuses), demand=None, budget=pace.rate, stretch=1.0)
     # Of a target that does not exist, only the row of the collector that found this out is shown.
     gone = work.store.gone
     shown = [one for one in statuses if one.target.key not in gone or plans[one.collector].collector.owns_target]
