@@ -38,7 +38,6 @@ class Filter:
 
     Attributes:
         names: names of families, or of samples of the program's own families.
-        collectors: names of collectors.
         targets: targets such as `dns_zone/102`.
         has_counters: whether counters of targets are selected.
     """

@@ -82,7 +82,8 @@ class MetricsEndpoint:
         names, collectors, targets = (frozenset(query.get(name, ())) for name in PARAMETERS)
         known = frozenset(self.parts.schedule.plans)
         if unknown := sorted(collectors - known):
-            message = f"no collector {unknown[0][:MOST_QUOTED]!r} is enabled; there are: {', '.join(sorted(known))}\n"
+            enabled = ", ".join(sorted(known)) or "none"
+            message = f"no collector {unknown[0][:MOST_QUOTED]!r} is enabled; there are: {enabled}\n"
             return PlainTextResponse(message, status_code=400)
         polled = {one.target.key.label for one in all_statuses(self.parts)} if targets else set[str]()
         if unknown := sorted(targets - polled):

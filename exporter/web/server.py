@@ -58,7 +58,7 @@ class WebServer:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def leave_room(self, outgoing: int) -> None:
-        """Limit the open connections, so that `outgoing` others and `RESERVED_FILES` fit; warn if the files are few."""
+        """Limit the clients' connections to the files that `outgoing` ones and `RESERVED_FILES` leave; warn if few."""
         files = file_limit()
         room = files - RESERVED_FILES - outgoing
         if room < LEAST_CONNECTIONS:
@@ -82,7 +82,7 @@ class WebServer:
         self._server.start()
 
     async def reload(self) -> None:
-        """Reload the web configuration file, if there is one, except whether TLS is used; do nothing before `start`.
+        """Reload the web configuration file, if there is one; TLS stays on or off. Before `start`, nothing happens.
 
         Raises:
             ConfigurationError: the file, or one that it names, cannot be used; the former configuration stays in force.

@@ -27,7 +27,6 @@ PASSWORD = "hunter2"
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
 OTHER_HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
 USERS = WebConfig.model_validate({"basic_auth_users": {"prometheus": HASH}})
-OPEN = WebConfig()
 TLS = "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
 LOCAL = ("127.0.0.1", 50_000)
 REMOTE = ("192.0.2.7", 50_000)
@@ -143,7 +142,7 @@ A_PAGE = "a web page may not change anything here\n"
 async def test_without_a_password_this_machine_alone_changes_something_and_no_page(
     method: str, client: str | None, headers: dict[str, str], refusal: str
 ) -> None:
-    async with client_of(OPEN, (client, 1) if client else None) as http:
+    async with client_of(WebConfig(), (client, 1) if client else None) as http:
         assert (await http.get("/metrics", headers=headers)).status_code == 200
         answer = await http.request(method, "/-/reload", headers=headers)
     assert (answer.status_code, answer.text) == ((403, refusal) if refusal else (200, f"{method} /-/reload"))

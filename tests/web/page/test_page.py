@@ -166,8 +166,9 @@ async def test_a_page_shows_one_target_or_says_why_it_shows_none() -> None:
         setup.registry.configure([Selection("main", "dns_zone", (zone(8, "named"),))])
         for account in ("main", "other"):
             setup.fail(zone(7, account=account))
-        labels = [f"dns_zone/{label}" for label in ("7", "7?account=third", "8", "9")]
-        answers = [await client.get(f"/target/{label}") for label in (*labels, "named")]
+        paths = [f"target/dns_zone/{label}" for label in ("7", "7?account=third", "8", "9")]
+        more = ("target/named", "metrics?collect[]=scripts")
+        answers = [await client.get(f"/{path}") for path in (*paths, *more)]
     assert_golden("".join(f"{one.status_code} {one.text}" for one in answers), GOLDENS / "refusals.txt")
 
 
