@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 DAY_SECONDS = 86_400.0
+# The beginning of the last day for which Python has dates, in unix seconds.
+_LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 # A date is accepted, however far it is from this machine's clock, if this many successive answers agree on it.
 AGREEING_ANSWERS_NEEDED = 3
 
@@ -69,7 +71,8 @@ class PlatformTime:
         """Return the last accepted or restored date plus the time since then; None before the first."""
         if self._accepted_minus_monotonic is None:
             return None
-        return datetime.fromtimestamp(self._accepted_minus_monotonic + self._clocks.monotonic(), UTC)
+        unix_seconds = self._accepted_minus_monotonic + self._clocks.monotonic()
+        return datetime.fromtimestamp(min(unix_seconds, _LAST_DAY), UTC)
 
     def update(self, date: datetime) -> datetime:
         """Update the time with the `Date` of an answer, and return the platform's time.

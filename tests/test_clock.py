@@ -10,6 +10,7 @@ from tests.platform.clients import FakeClock
 NOON = datetime(2026, 2, 6, 12, tzinfo=UTC)
 DAY = 86_400
 AHEAD = 773 * DAY
+LAST = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() - NOON.timestamp())
 
 # Seconds that pass, the `Date` of an answer in seconds after noon, and the accepted time; None is no date.
 Step = tuple[int, int | None, int | None]
@@ -34,6 +35,7 @@ CASES: dict[str, list[Step]] = {
         *((0, AHEAD, 0), (0, AHEAD + DAY, 0), (0, AHEAD + 2 * DAY, AHEAD + 2 * DAY), (0, AHEAD + DAY, AHEAD + DAY)),
     ],
     "the first, far in the past": [(0, -300 * DAY, -300 * DAY)],
+    "the last day of the calendar": [*((0, LAST, 0),) * 2, (0, LAST, LAST), (DAY, None, LAST)],
 }
 
 

@@ -90,8 +90,10 @@ class AccountCharts:
         for collector in collectors:
             if collector.discovers and collector.wants(account):
                 polled = await self._poll(collector, account)
-                if polled.error is not None:
-                    self.failures.append(f"{self.account}: the list of resources is incomplete: {polled.error}")
+                # Without its name, a target's history would be another series than the live counter.
+                fault = polled.error or polled.naming_error
+                if fault is not None:
+                    self.failures.append(f"{self.account}: a list of resources is incomplete: {fault}")
 
     async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[PastSeries]:
         """Return the counts that the charts show of these days (ordinals) and the live counters do not contain.

@@ -94,7 +94,9 @@ class FileStorage(Storage):
 
     def _lock_and_open(self) -> dict[PollKey, StateRow]:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            # If the folder's name is that of a file, opening the lock fails with a clearer error.
+            with suppress(FileExistsError):
+                self._path.parent.mkdir(parents=True)
             if self._lock is None:
                 self._lock = _take_lock(self._path)
             # This is called only if `_is_open` has not found the open file at its path.

@@ -113,7 +113,7 @@ async def test_without_its_state_file_a_daemon_serves_gauges_and_is_not_ready_un
     obstacle = tmp_path / "in the way"
     obstacle.write_text("a file where a folder should be")
     sandboxed.state = obstacle / "state.db"
-    fault = f"{obstacle}/state.db: File exists (uid {os.geteuid()})"
+    fault = f"{obstacle}/state.db: Not a directory (uid {os.geteuid()})"
     with capture_logs() as logs:
         async with sandboxed.daemon() as running:
             assert set(await running.samples("edge_dns_window_queries", "zone_id")) == {"101", "102", "103"}
