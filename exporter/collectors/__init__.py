@@ -1,9 +1,9 @@
 """The collectors: each polls one kind of target, and converts the answers to metrics.
 
-In: a target, and a caller of the platform. Out: the families and counts of targets, or errors.
+In: a target, and a caller of the platform. Out: families, counts and found targets, or errors.
 `collector.py` defines what a collector is, and converts an answer to families. `catalogue.py` lists the built-in
 collectors. `endpoints/` builds collectors from the endpoints of the configuration.
 
-A collector keeps no state that affects the values of a later poll, and does not decide when it polls. A poll returns
-all families of a target, or none.
+A collector keeps no state that affects the values of a later poll, and does not decide when it polls. If one metric
+cannot be read from an answer, the target gets no families from that answer.
 """

@@ -46,5 +46,5 @@ def with_queries(queries: Iterable[database.DatabaseQuery]) -> tuple[Collector, 
 
 
 def families(collectors: Iterable[Collector] = CATALOGUE) -> Iterator[FamilyInfo]:
-    """Return every family of these collectors, in their order."""
+    """Return every family of these collectors, in the order of the collectors."""
     return (info for collector in collectors for info in collector.families)

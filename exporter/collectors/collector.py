@@ -1,4 +1,4 @@
-"""The base classes of collectors, and the conversion of answers to families and counts."""
+"""Defines collectors, and converts answers to families and counts."""
 
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -27,8 +27,8 @@ class Context:
     """What a poll uses.
 
     Attributes:
-        now: the time of the poll: the platform's, or this machine's if that is unknown.
-        report_found: receives the lists that a discovery has read.
+        now: the time at the poll's beginning: the platform's or, if that is unknown, this machine's.
+        report_found: receives what a discovery has found.
     """
 
     caller: Caller
@@ -71,7 +71,7 @@ class PollResult(NamedTuple):
         outcomes: first the outcome of the polled target, then those of other targets in its answer. Empty if the poll
             only looked up names.
         date: the platform's time at the answer; None if it is not known.
-        naming_error: why names of targets could not be looked up; None without such an error.
+        naming_error: the error of a list that was read only for names; None without such an error.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -91,14 +91,14 @@ class Collector:
         name: the `collector` label, and the `section` of a collector with settings of its own.
         polls: the kind of target that it polls.
         interval: the default interval between two polls of a target, in seconds.
-        operations: the operations that its polls call. While one of them is paused, no poll begins.
+        operations: the operations without which it cannot poll. While one of them is paused, no poll begins.
         families: every family that it can yield, in the order of the exposition.
         discovers: whether it finds targets of an account.
         supplies_names: whether its polls may find the names for which new targets wait.
         every_shard: whether the processes of all shards make its polls, because the answers contain targets of all
             shards. Only the shard of the polled target itself publishes that target's series.
-        owns_target: whether a 404 means that the target no longer exists, so that the families of all collectors end
-            for it.
+        owns_target: whether a 404 means that the target no longer exists. Then the target's families of all collectors
+            end.
     """
 
     __slots__ = ()
@@ -124,7 +124,7 @@ class Collector:
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that a target may have; for an unknown id, those that any target of the kind may have."""
+        """Return the families that a target may have; if its id is unknown, those of every target of the kind."""
         return self.families
 
     def wants(self, _target: Target) -> bool:
@@ -174,18 +174,18 @@ ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
 
 
 def attribute(name: str, key: str = "") -> Label[object]:
-    """Return a label with the value of the target's attribute `key`, by default `name`; empty if there is none."""
+    """Return a label with the value of the target's attribute `key`, by default `name`; empty without the attribute."""
     return Label(name, lambda target, _: target.attributes.get(key or name, ""))
 
 
 def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> tuple[Label[object], ...]:
-    """Return the label `account`, and those of the following labels whose name is given.
+    """Return the label `account`, and after it the labels whose names are given: `within`, the id, the name.
 
     Args:
         id_label: the name of the label with the target's id.
         name_label: the name of the label with the target's name.
         within: the name of the label with the id of the resource to which the target belongs, such as
-            `shield_zone_id`; it is read from the target's attribute of the same name.
+            `shield_zone_id`; the id is the target's attribute of the same name.
     """
     labels: list[Label[object]] = [ACCOUNT]
     if within:
@@ -217,7 +217,7 @@ def describe_families(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any
 def measure(
     labels: LabelValues, infos: Sequence[FamilyInfo], metrics: Sequence[Metric[P]], payload: P
 ) -> tuple[tuple[Family, ...], tuple[Count, ...]]:
-    """Return the families and counts of one target, read from a payload.
+    """Return the families and counts of one target, read from a payload; families without a sample are left out.
 
     `labels` are the values of the target's labels. `infos` are the families of the metrics, in the same order.
 
@@ -242,7 +242,7 @@ def measure(
 def _by_label_values(values: Mapping[Any, T]) -> dict[LabelValues, T]:
     found: dict[LabelValues, T] = {}
     for key, value in values.items():
-        # Long label values are cut, which can make two of them equal; the first is kept, because series must be unique.
+        # `label_value` may make two of them equal, such as long ones. The first is kept: series must be unique.
         found.setdefault(_label_values(key), value)
     return found
 
@@ -266,7 +266,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample
 
 
 def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
-    """Return label values and sources for the ledger; an empty tuple begins the family there, None does not."""
+    """Return pairs of label values and source; None without data. An empty tuple counts as the family's first sight."""
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None
@@ -277,7 +277,7 @@ def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source],
 
 
 def finite(number: float | None) -> float | None:
-    """Return a number as a finite float, 0 for -0; None for None and for numbers that no finite float can hold."""
+    """Return a number as a float, 0 for -0; None for None, NaN, infinity and integers too large for a float."""
     if number is None:
         return None
     try:
@@ -299,9 +299,9 @@ class TargetCollector(Collector, Generic[P]):
 
     Attributes:
         fetch: makes the calls of one poll.
-        name_of: returns the target's name in the payload; None if names are not read from the payload.
-        chart: returns the days (ordinal → count) for the status page; None if the page draws no chart.
-        total: returns the platform's total of these days; None if their sum is not checked.
+        name_of: reads the target's name from the payload. If it is None, no names are read.
+        chart: reads the days (ordinal → count) for the status page. If it is None, the page draws no chart.
+        total: reads the platform's total of these days. If it is None, their sum is not checked.
     """
 
     name: str

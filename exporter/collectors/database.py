@@ -73,14 +73,13 @@ INTERVAL = FamilyInfo(
     "seconds",
     _QUERY_LABELS,
 )
-# The families that every query has, besides its own gauge.
-_SHARED = (DURATION, ROWS, INTERVAL)
+_OF_EVERY_QUERY = (DURATION, ROWS, INTERVAL)
 
 
 def _parse_name(value: str) -> str:
     if not _NAME.fullmatch(value):
         raise ValueError("expected letters, digits and '_', preferably in lower case, and no digit at the beginning")
-    if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_SHARED)):
+    if any(info.name == f"{QUERY_PREFIX}{value}" for info in (UP, *_OF_EVERY_QUERY)):
         raise ValueError(f"'{value}' is taken: the exporter has a metric {QUERY_PREFIX}{value} of its own")
     return value
 
@@ -163,12 +162,12 @@ class QueryCollector(Collector):
     def __init__(self, queries: Iterable[DatabaseQuery]) -> None:
         self._queries = {query.target().id: query for query in queries}
         self._check = ReadOnlyCheck()
-        self.families = (*_SHARED, *(one.query.info for one in self._queries.values()))
+        self.families = (*_OF_EVERY_QUERY, *(one.query.info for one in self._queries.values()))
 
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
         """Return the families that every query has, and the gauge of this query if it is known."""
         found = self._queries.get(target_id)
-        return _SHARED if found is None else (*_SHARED, found.query.info)
+        return _OF_EVERY_QUERY if found is None else (*_OF_EVERY_QUERY, found.query.info)
 
     def wants(self, target: Target) -> bool:
         """Return whether the query is configured."""
@@ -205,8 +204,8 @@ def samples_of(database: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]
     The value of the first label is the name of the database.
 
     Raises:
-        WrongShape: a column is missing or there twice, a value is not a number, two rows have the same labels, or there
-            are too many rows.
+        WrongShape: a needed column is missing or there twice, a value is not a number, two samples would have the same
+            labels, or there are too many rows.
     """
     if rows.is_cut:
         raise WrongShape(f"the query returned more rows than max_rows ({query.max_rows})")

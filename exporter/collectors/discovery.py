@@ -31,7 +31,7 @@ KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
 # Entries in `watched` of an account's target: the lists to request.
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
-# A search that only looks up the names of targets whose ids are in the configuration.
+# The search, only for the names of targets whose ids are in the configuration.
 NAMES = "names"
 # The list of shield zones that the collector `shield_zones` polls, whether the zones are configured or discovered.
 POLLED_SHIELD_ZONES = "shield_zone"
@@ -194,9 +194,10 @@ async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
         except NotFound:
             # Noted without facts, so that the next discovery does not read the script again.
             context.registry.note(script.key, {})
-        except PlatformError:
+        except PlatformError as fault:
             # The next discovery tries again.
-            break
+            if isinstance(fault, _OF_ALL_CALLS):
+                break
 
 
 def _lists_by_kind(listing: SearchListing) -> dict[str, ResourceList]:

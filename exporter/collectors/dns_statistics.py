@@ -39,7 +39,7 @@ Days = Mapping[int, float]
 
 @lru_cache(maxsize=1024)
 def record_type(key: str) -> str:
-    """Return the mnemonic of a record type, from its mnemonic or its decimal code; `other` for any other text.
+    """Return the mnemonic of a record type, from its mnemonic or its decimal code; `other` if there is none.
 
     Types without a mnemonic share one series, because anyone can query types that do not exist.
     """
@@ -86,7 +86,7 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
     return dict(sorted(sums.items()))
 
 
-# The number of days that are compared: the newest ones, which the platform may still correct.
+# How many days of a chart are compared: the newest ones with queries, which the platform may still correct.
 _COMPARED_DAYS = 7
 
 
@@ -96,7 +96,7 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
 
 
 def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
-    # At midnight, the window gains a day without queries and loses its oldest day. Neither should count as a change.
+    # At midnight, the window gains a day without queries, and loses its oldest day. As a rule, neither is a change.
     with_queries = [(day, count) for day, count in sorted(days.items()) if count]
     return tuple(with_queries[-_COMPARED_DAYS:])
 

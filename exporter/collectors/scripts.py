@@ -1,6 +1,5 @@
 """Edge scripts and their cost (interface document, EdgeScript)."""
 
-from collections import Counter
 from collections.abc import Mapping
 
 from exporter.collectors.collector import Context, TargetCollector, identity
@@ -44,8 +43,8 @@ def _info(script: EdgeScript) -> dict[tuple[str, ...], int]:
 def _variables_by_required(script: EdgeScript) -> Mapping[str, int] | None:
     if script.edge_script_variables is None:
         return None
-    counts = Counter("true" if variable.required else "false" for variable in script.edge_script_variables)
-    return {required: counts[required] for required in ("true", "false")}
+    required = [variable.required is True for variable in script.edge_script_variables]
+    return {"true": required.count(True), "false": required.count(False)}
 
 
 def _cpu_seconds(script: EdgeScript) -> float | None:

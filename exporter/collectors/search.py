@@ -1,4 +1,4 @@
-"""The number of results of a configured search (interface document, SearchResponse); its text is the target's id."""
+"""The number of results of a configured search (interface document, SearchResponse). The id is the search text."""
 
 from exporter.collectors.collector import TargetCollector, identity
 from exporter.metric import Metric

@@ -27,7 +27,7 @@ from exporter.targets.target import Target, TargetKey
 
 @dataclass(frozen=True, slots=True)
 class NamedZone:
-    """A shield zone, and the name of its pull zone; empty if that is not known."""
+    """A shield zone, and the known name of its pull zone, which may be empty."""
 
     zone: ShieldZone
     pull_zone: str
@@ -167,7 +167,7 @@ class ShieldZonesCollector(Collector):
 
 def _outcome_of(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
     target = Target(account, "shield_zone", zone_id)
-    # A shield zone has no name of its own.
+    # A shield zone has no name of its own; it gets that of its pull zone.
     if zone.pull_zone_id is not None:
         pull_zone_name = context.registry.name_of(TargetKey.of(account, "cdn", str(zone.pull_zone_id)))
         if pull_zone_name:

@@ -17,7 +17,7 @@ def payload(content: Any, status: int = 200, media_type: str = "application/json
 
 
 def enveloped(data: Any, *, default_error: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
-    """Return a successful answer as `{data, error}`; with `default_error`, the error is not null but an object."""
+    """Return `{data, error}` of a success; the error is null or, with `default_error`, an object of default values."""
     error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if with_status else {})
     return payload({"data": data, "error": error if default_error else None})
 

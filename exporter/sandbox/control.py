@@ -119,7 +119,7 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
         if is_amount and abs(value) > _LARGEST_AMOUNT:
             raise RequestError(f"{key}: must be from -{_LARGEST_AMOUNT} to {_LARGEST_AMOUNT}")
     try:
-        # A number in quotes would evade the limit above. Strict validation refuses it, but accepts a date in JSON.
+        # Strict, because a number in quotes would evade the limit above. A date in JSON is accepted all the same.
         call = TypeAdapter(event, config=ConfigDict(strict=True, allow_inf_nan=False))
         return call.validate_json(json.dumps(parameters))
     except ValidationError as error:

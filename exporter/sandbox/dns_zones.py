@@ -46,9 +46,6 @@ class _Traffic:
         swing = math.sin(turn * (part - self.peak)) + math.sin(turn * self.peak)
         return int(whole_day * (part + self.amplitude * swing / turn))
 
-    def with_smart_routing(self, queries: int) -> int:
-        return int(queries * self.smart_share)
-
     def by_record_type(self, queries: int) -> dict[str, int]:
         """Return RR type code → number; the numbers add up to `queries`."""
         parts = {code: int(queries * share) for code, share in self.record_types.items()}
@@ -111,7 +108,7 @@ class DnsZones:
             left_out = min(counted, self._queries_until(traffic, day, start)) if begins_within_day else 0
             bucket = f"{date_of(day)}T00:00:00Z"
             queries[bucket] = counted - left_out
-            smart[bucket] = traffic.with_smart_routing(counted) - traffic.with_smart_routing(left_out)
+            smart[bucket] = int(counted * traffic.smart_share) - int(left_out * traffic.smart_share)
         return self._answer(traffic, queries, smart)
 
     def _answer(self, traffic: _Traffic, queries: dict[str, int], smart: dict[str, int]) -> dict[str, Any]:

@@ -31,7 +31,6 @@ class Orders:
     """The table `orders`, which has an order for every five minutes of the thirty days before its last update."""
 
     def __init__(self, noise: Noise, connection: sqlite3.Connection) -> None:
-        """Create the table."""
         self._noise = noise
         self._connection = connection
         # The world's time at the last update; -inf before the first.
@@ -39,7 +38,7 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to a time of the world, unless the last update was less than thirty seconds earlier.
+        """Update the table to a time of the world, unless the last one is later, or less than thirty seconds earlier.
 
         Raises:
             sqlite3.Error: the update failed.

@@ -18,7 +18,7 @@ _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST_SECONDS: Final = 1_800.0
 _SHORTEST_BURST_SECONDS: Final = 600.0
-# In a healthy world at normal speed, even the largest burst is then too slow to make an alert fire.
+# If bursts take at least this long, and the clock has normal speed, none is fast enough to make an alert fire.
 _SHORTEST_HEALTHY_BURST_SECONDS: Final = 1_800.0
 
 

@@ -115,7 +115,7 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Return the request with the content type `application/json`: FastAPI does not accept `text/json`."""
+        """Replace a JSON type by `application/json`, because FastAPI does not accept `text/json`; refuse any other."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -40,7 +40,6 @@ class SandboxServer:
 
     Args:
         app: the application of `create_app`.
-        host: the address to listen on.
         port: the port; 0 takes a free one.
     """
 

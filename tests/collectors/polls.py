@@ -70,11 +70,6 @@ def _counted(one: Count, counters: dict[LabelValues, Families], now: datetime) -
     return Family(one.info, tuple(Sample(one.labels + values, state.value) for values, state in series.items()))
 
 
-def samples(exposition: str, family: str) -> list[str]:
-    """Return the sample lines of a family."""
-    return [line for line in exposition.splitlines() if line.startswith((f"{family}{{", f"{family} "))]
-
-
 async def told(collector: Collector, answers: Sequence[Body], *targets: Target) -> str:
     """Return the requests and the results of polls of targets, one after another, as text.
 

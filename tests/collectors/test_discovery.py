@@ -106,15 +106,15 @@ async def test_the_rate_limits_of_other_shards_zones_and_of_those_that_are_left_
     assert asked == [int(key.id) for key in keys[1:] if shard.owner_of(key) == shard.index]
 
 
-async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_a_call_fails() -> None:
-    caller = ScriptedCaller(['{"DefaultHostname": "a.example"}', errors.NotFound("404", status=404), FAULT])
+async def test_scripts_of_other_shards_are_read_once_for_their_host_names_until_no_call_may_succeed() -> None:
+    caller = ScriptedCaller([FAULT, '{"DefaultHostname": "a.example"}', errors.NotFound("404", status=404), LIMITED])
     context = replace(context_of(caller, account()), registry=Registry(Shard(0, 2), lambda: 0.0))
     context.registry.configure([Selection("main", "script", discover=True)])
     listed = ResourceList(tuple(Resource(str(number)) for number in range(20)), complete=True)
     context.registry.apply("main", Inventory({"script": listed}))
-    first, gone, *others = context.registry.unread_scripts("main")
+    failing, first, gone, *others = context.registry.unread_scripts("main")
     await COLLECTOR.poll(context, account())
-    assert len(caller.calls) == 3
-    assert context.registry.unread_scripts("main") == others
+    assert len(caller.calls) == 4
+    assert context.registry.unread_scripts("main") == [failing, *others]
     facts = {one.key.id: one.facts for one in context.registry.selected("main", "script") if one.facts is not None}
     assert facts == {first.id: {"default_hostname": "a.example"}, gone.id: {}}

@@ -1,1 +1,0 @@
-"""Configured endpoints, from the file to the series."""

@@ -5,25 +5,31 @@ from pathlib import Path
 import pytest
 
 from exporter.collectors.collector import TargetCollector
+from exporter.collectors.endpoints.endpoint import Endpoint, EndpointMetric
+from exporter.collectors.endpoints.names import wrong_names
 from exporter.counters.counting import digest_of
 from exporter.wiring.plans import collectors_of
 from exporter.wiring.selections import addresses_of
 from tests.commands.shell import invoke
+from tests.dashboards.families import HEALTH
 from tests.endpoints.configured import file_of
 from tests.settings.configurations import ACCOUNT, load_text, write
 
-HEAD = "- name: things\n  path: /things\n"
-GOOD = "  metrics:\n    - {name: edge_things, value: Count}\n"
-
 
 def test_the_metric_reference_of_a_configuration_lists_its_endpoints(tmp_path: Path) -> None:
-    own_help = "    - {name: edge_most_things, help: One|two., value: Most}\n"
-    path = write(tmp_path, file_of(f"{HEAD}  interval: 7m\n{GOOD}{own_help}"))
+    text = "- name: things\n  path: /things\n  interval: 7m\n  metrics:\n    - {name: edge_things, value: Count}\n"
+    path = write(tmp_path, file_of(f"{text}    - {{name: edge_most_things, help: One|two., value: Most}}\n"))
     ended = invoke("metrics", "--config", str(path), environ={})
     assert (ended.code, ended.err) == (0, "")
     assert "## things\n\nPolled every 7m by default (`collectors.things.interval`) with `GET /things`." in ended.out
     assert "| `edge_things` | gauge |  | `account` | configured | Read from GET /things, polled. |" in ended.out
     assert r"| One\|two. |" in ended.out
+
+
+def test_no_endpoint_has_a_family_of_the_exporter_itself() -> None:
+    metrics = [EndpointMetric.model_construct(name=name) for name in HEALTH]
+    found = wrong_names([Endpoint.model_construct(name="things", metrics=metrics)])
+    assert [message.partition(" is reserved ")[0] for _, message in found] == [f"'{name}'" for name in HEALTH]
 
 
 SPELT = "https://api.example.net", "/a?x={id}&y=2", "month: '{a: A, b: sum(B[*].C)}'", "label: kind, scale: 1"

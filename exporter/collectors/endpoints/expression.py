@@ -13,8 +13,8 @@ from jmespath.visitor import TreeInterpreter
 Node = dict[str, Any]
 # The most levels of a syntax tree. A tree is evaluated recursively, and Python limits the depth of recursion.
 MOST_LEVELS = 100
-# Functions that accept null, as which a missing field is read. If an argument of another function is null, the result
-# of that function is null.
+# Functions that accept null, which also stands for a missing field. The result of another function is null if one of
+# its arguments is null.
 _ACCEPT_NULL = frozenset({"not_null", "type", "to_array", "to_string"})
 # Functions of a list; a null in the list is ignored.
 _IGNORE_NULLS = frozenset({"sum", "avg", "min", "max"})
@@ -150,10 +150,9 @@ def _is_too_deep(tree: Node) -> bool:
 
 
 class _Tolerant(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
-    """Evaluates an expression; a null in the arguments of a function is not an error."""
+    """Evaluates an expression; a null as an argument of a function is not an error."""
 
     def visit_function_expression(self, node: Node, value: Any) -> Any:  # noqa: ANN401 - the library's signature
-        """Call a function. If an argument is null, the result is null, unless the function accepts null."""
         name = str(node["value"])
         arguments = [self.visit(child, value) for child in node["children"]]
         if name not in _ACCEPT_NULL and None in arguments:

@@ -93,10 +93,10 @@ class EndpointListCollector(Collector):
         return self._endpoint_name
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Read the list, and report its targets. If that fails, report the targets found so far as an incomplete list.
+        """Read the list and report its targets; after a failure, those found so far, if any, as an incomplete list.
 
         Raises:
-            NotAvailable: the platform has no such list; nothing is reported.
+            NotAvailable: the platform has no data for the list; nothing is reported.
         """
         found = _Found()
         error: PlatformError | None = None
@@ -150,6 +150,7 @@ class EndpointListCollector(Collector):
         return items, _Announced.ANOTHER_PAGE if more else _Announced.NO_PAGE
 
     def _resource(self, item: Any) -> Resource | None:  # noqa: ANN401 - any JSON
+        """Return the resource of an item; None if the item has no id."""
         found = whole_as_integer(_evaluate(self._listing.id, item, "id"))
         if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
             return None

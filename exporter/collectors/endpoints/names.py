@@ -10,11 +10,14 @@ from exporter.validation.section import Conflict, duplicates
 
 # The prefixes of the exporter's own metrics, of configured SQL queries, of the process and Python, and of Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
-_TAKEN_NAMES = frozenset({"up", "edge_up", "edge_script_monthly_budget_dollars", "ALERTS", "ALERTS_FOR_STATE"})
+_TAKEN_NAMES = frozenset({
+    "up", "ALERTS", "ALERTS_FOR_STATE", "edge_up", "edge_targets", "edge_alert_threshold",
+    "edge_script_monthly_budget_dollars", "edge_window_mismatched_targets",
+})  # fmt: skip
 
 
 def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    """Yield the conflicts of the endpoints' names, kinds and labels, and the kinds that do not exist."""
+    """Yield the conflicts of names, kinds and labels, and the kinds that do not exist."""
     yield from _collector_conflicts(endpoints)
     yield from _kind_conflicts(endpoints)
     yield from _family_conflicts(endpoints)

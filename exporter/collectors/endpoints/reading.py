@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -28,20 +27,19 @@ _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
     """Return a configured metric in the form that built-in collectors use; `path` is that of its endpoint."""
     help_text = declared.help or f"Read from GET {path.text}, polled."
-    if declared.value is not None:
-        read_gauge = partial(_gauge, declared, declared.value)
-        return Metric(declared.name, help_text, lambda answer: read_gauge(answer.value), labels=declared.labels)
-    source = declared.days or declared.month
+    name, labels = declared.name, declared.labels
+    gauge, source = declared.value, declared.days or declared.month
+    if gauge is not None:
+        return Metric(name, help_text, lambda answer: _gauge(declared, gauge, answer.value), labels=labels)
     if source is None:
-        read_info = partial(_info, declared.info)
-        return Metric(declared.name, help_text, lambda answer: read_info(answer.value), labels=declared.labels)
+        return Metric(name, help_text, lambda answer: _info(declared.info, answer.value), labels=labels)
     period = "days" if declared.days else "month"
     counted_by = (path.canonical(), period, source.canonical(), declared.label or "", repr(declared.scale))
     return Metric(
-        declared.name,
+        name,
         help_text,
         counted=lambda answer: _counted(declared, source, answer.value),
-        labels=declared.labels,
+        labels=labels,
         declared=declaration(counted_by),
     )
 
@@ -61,7 +59,8 @@ def _read(
 ) -> Mapping[str, T] | T | None:
     """Return the converted result of an expression or, with a label, label value → converted result.
 
-    `convert` is not called for a missing value; it receives None for a null that `Expression.is_null` finds.
+    `convert` is not called for a missing value, which gives None; it receives None for a null that `Expression.is_null`
+    finds.
     """
     found = expression.read(document)
     if declared.label:
@@ -69,9 +68,9 @@ def _read(
     return _convert_present(found, expression, document, convert)
 
 
-def _convert_present(found: object, part: Expression | None, document: object, convert: Convert[T]) -> T | None:
-    """Convert a result unless it is missing; without its expression `part`, a null counts as missing."""
-    is_null_of_answer = part is not None and part.is_null(document)
+def _convert_present(found: object, expression: Expression | None, document: object, convert: Convert[T]) -> T | None:
+    """Convert a result; None if it is missing. A null is missing, unless `Expression.is_null` finds it."""
+    is_null_of_answer = expression is not None and expression.is_null(document)
     is_missing = found is None and not is_null_of_answer
     return None if is_missing else convert(found)
 
@@ -79,7 +78,7 @@ def _convert_present(found: object, part: Expression | None, document: object, c
 def _by_label(
     label: str, found: object, expression: Expression, document: object, convert: Convert[T]
 ) -> Mapping[str, T] | None:
-    """Return label value → converted result; None if the answer lacks the data."""
+    """Return label value → converted result, without missing ones; None if the answer lacks the data."""
     if found is None:
         return None
     # An expression such as `{a: A, b: B}` has a branch for each label value.
@@ -92,7 +91,7 @@ def _by_label(
         value = _convert_present(entry, branches.get(key), document, convert)
         if value is not None:
             converted[key] = value
-    # `{a: A, b: B}` gives an object also for an answer with neither A nor B. Without branches, an empty one is data.
+    # `{a: A, b: B}` gives an object also for an answer with neither A nor B. Without branches, an empty object is data.
     is_missing = bool(branches) and not converted
     return None if is_missing else converted
 
@@ -103,10 +102,7 @@ def _pairs(found: object) -> Mapping[str, object]:
     if not isinstance(found, list):
         raise ExpressionError(f"found {_kind(found)}, expected an object such as {{a: A, b: B}}, or a list of pairs")
     pairs: dict[str, object] = {}
-    for item in found:
-        if not isinstance(item, list) or len(item) != _PAIR_LENGTH:
-            raise ExpressionError(f"found {_kind(item)} in a list, expected pairs such as [Name, Count]")
-        label, value = item
+    for label, value in _require_pairs(found, "Name"):
         if label is None:
             continue
         key = _text(label)
@@ -114,6 +110,14 @@ def _pairs(found: object) -> Mapping[str, object]:
             raise ExpressionError(f"found the label value {key[:60]!r} twice")
         pairs[key] = value
     return pairs
+
+
+def _require_pairs(items: list[Any], first: str) -> list[Any]:
+    """Return the items; raise ExpressionError if one is not a list of two values. `first` names the first value."""
+    for item in items:
+        if not isinstance(item, list) or len(item) != _PAIR_LENGTH:
+            raise ExpressionError(f"found {_kind(item)} in a list, expected pairs such as [{first}, Count]")
+    return items
 
 
 def _number(found: object, scale: float) -> float | None:
@@ -132,7 +136,7 @@ def _timestamp(found: object, scale: float) -> float | None:
     try:
         return timestamp(_MOMENT.validate_python(found))
     except (ValidationError, OverflowError):
-        # It looks like a date: a leap second, or the 30th of February.
+        # It has the form of a date but is none, such as a leap second or the 30th of February.
         if DATE.match(found):
             return None
         raise ExpressionError("found a text that is not a date, expected a date or unix seconds") from None
@@ -157,9 +161,7 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
     if isinstance(found, dict):
         entries: list[Any] = list(found.items())
     elif isinstance(found, list):
-        entries = [item for item in found if isinstance(item, list) and len(item) == _PAIR_LENGTH]
-        if len(entries) < len(found):
-            raise ExpressionError("found a list, expected an object of days, or a list of pairs such as [Date, Count]")
+        entries = _require_pairs(found, "Date")
     else:
         raise ExpressionError(f"found {_kind(found)}, expected an object of days, or a list of pairs")
     if len(entries) > MOST_SAMPLES:
