@@ -1,7 +1,4 @@
-"""`backfill`: writes history from the charts as a file that Prometheus, Thanos and Mimir accept.
-
-In: days and settings. Out: an OpenMetrics file with timestamps.
-"""
+"""`backfill`: writes history from the charts as a file that Prometheus, Thanos and Mimir accept."""
 
 import asyncio
 import re
@@ -121,10 +118,7 @@ async def _read_history(
     first: datetime | None,
     last: datetime | None,
 ) -> tuple[str, list[PastSeries], list[str]]:
-    """Return the days as text, the series of the collectors `charted`, and messages about what could not be read.
-
-    Raises what `_days`, `stored_rows` and `client_of` raise.
-    """
+    """Return the days as text, the series of the collectors `charted`, and messages about what could not be read."""
     # A state database has the counters of all shards; a state file has those of its own shard.
     shard = Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname())
     registry = Registry(shard, SYSTEM.wall)

@@ -1,7 +1,4 @@
-"""`config`: shows the settings in force.
-
-In: flags, environment and file. Out: a line for each setting, or JSON; secrets are masked.
-"""
+"""`config`: shows the settings in force, a line for each or as JSON; secrets are masked."""
 
 import json
 import os

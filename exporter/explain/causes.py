@@ -169,7 +169,7 @@ class Explainer:
         names = [info.name for info in collector.families]
         if disabled := self._disabled(collector):
             return dict.fromkeys(names, disabled)
-        paths = {name: path for name in names if (path := self.settings().series.refusing(name)) is not None}
+        paths = {name: path for name in names if (path := self.settings().series.rejection(name)) is not None}
         return {name: self._not_asked_for(("series", *path), "leaves the family out") for name, path in paths.items()}
 
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:

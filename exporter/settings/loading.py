@@ -53,7 +53,7 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
     file = MarkedFile() if config is None else read_marked(config)
     present = {name: text for name, text in environ.items() if text.strip()}
     known = variables()
-    fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _is_left_open(file.data, path)}
+    fallbacks = {name: path for name, path in FALLBACK_VARIABLES.items() if _lacks_value(file.data, path)}
     by_variables = _given(present, fallbacks | known)
     by_flags = _given(flag_values, {flag.name: flag.path for flag in flags()})
     given = by_variables | by_flags  # flags have priority
@@ -82,7 +82,7 @@ def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
     return data if isinstance(data, Mapping) else None
 
 
-def _is_left_open(data: Data, path: KeyPath) -> bool:
+def _lacks_value(data: Data, path: KeyPath) -> bool:
     section, key = _section_at(data, path[:-1]), str(path[-1])
     return section is not None and section.get(key) is None and section.get(f"{key}_file") is None
 

@@ -95,9 +95,9 @@ class SeriesSettings(Section):
 
     def serves(self, family: str) -> bool:
         """Return whether a family of this name is served."""
-        return self.refusing(family) is None
+        return self.rejection(family) is None
 
-    def refusing(self, family: str) -> KeyPath | None:
+    def rejection(self, family: str) -> KeyPath | None:
         """Return the setting that leaves a family out, as its path below `series`; None if the family is served."""
         if self.allow and not any(pattern.fullmatch(family) for pattern in self.allow):
             return ("allow",)

@@ -30,10 +30,7 @@ _MOST_ALIKE = 5
 
 
 def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_json: bool) -> None:
-    """Check a configuration, print the results as text or as JSON, and exit with code 1 if anything is wrong.
-
-    `offline` validates the configuration only, and contacts nothing.
-    """
+    """Validate a configuration and, unless `offline`, poll; print the results, and exit with 1 if anything is wrong."""
     results: Sequence[AccountResult] = ()
     faults: Sequence[ConfigurationFault] = ()
     try:

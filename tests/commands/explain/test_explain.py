@@ -4,13 +4,12 @@ A case of `explain.txt` is one of `tests.commands.transcript`. Above it is the a
 object, a list or the JSON of a text (`answer STATUS JSON`). Below it is what the exporter was asked.
 """
 
+import asyncio
 import json
-import socket
 from base64 import b64decode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -20,6 +19,7 @@ from tests.commands.sandbox_thread import Platform
 from tests.commands.shell import invoke, process
 from tests.commands.transcript import assert_cases, given, printed
 from tests.http_answers import answering
+from tests.platform.raw_server import ending, raw_server
 from tests.ports import free_port
 from tests.waiting import wait_until
 
@@ -90,8 +90,6 @@ def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
     words = ("explain", "--url", served.url, "--username", "ann\udcff", "--password-file", "-")
     assert invoke(*words, stdin=b"secret\xfe \n").code == 0
     assert b64decode(served.asked.headers["Authorization"].removeprefix("Basic ")) == b"ann\xff:secret\xfe "
-    ended = invoke("explain", "--url", served.url.replace("//", "//ann:secret@"))
-    assert (ended.code, "secret" in ended.err) == (2, False)
 
 
 @pytest.mark.parametrize(
@@ -101,18 +99,8 @@ def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
         (b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nx", "URL answered 500\n"),
     ],
 )
-def test_a_server_without_a_whole_http_answer_is_named(sent: bytes, said: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def greet() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.recv(4096)
-                connection.sendall(sent)
-
-        thread = Thread(target=greet)
-        thread.start()
-        url = f"http://127.0.0.1:{server.getsockname()[1]}"
-        ended = invoke("explain", "--url", url)
-        thread.join()
-    assert (ended.code, ended.err.startswith(said.replace("URL", url))) == (1, True)
+async def test_a_server_without_a_whole_http_answer_is_named(sent: bytes, said: str) -> None:
+    async with raw_server(ending("closed", sent)) as server:
+        with process("explain", "--url", server.url) as asking:
+            ended = await asyncio.to_thread(asking.wait)
+    assert (ended.code, ended.err.startswith(said.replace("URL", server.url))) == (1, True)
