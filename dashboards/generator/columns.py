@@ -23,5 +23,5 @@ def share(title: str, query: str | Query, width: int | None = None) -> Column:
 
 
 def moment(title: str, seconds: str, width: int | None = None) -> Column:
-    """Make a column for a unix time in seconds, shown as how long ago it was."""
+    """Make a column for a query that returns a unix time in seconds; the column shows how long ago it was."""
     return Column(title, milliseconds(seconds), unit="dateTimeFromNow", width=width)

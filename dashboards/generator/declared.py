@@ -25,6 +25,7 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
     title = info.name.removeprefix("edge_").removesuffix("_total").removesuffix("_info").replace("_", " ").capitalize()
     act = f"Compare it with the days before. If series are missing, `edge-exporter explain {info.name}` says why."
     step = intervals.written(collector.interval)
+    shows = f"{info.help} The graph shows how long ago that was." if _is_moment(info) else info.help
     if info.name.endswith("_info"):
         query = Query(highest(top(gauge(info.name, *matchers), _MOST_ROWS), *info.labels), step=step)
         return Panel(title, info.help, act, Table(sort="Value"), (query,), width)
@@ -33,7 +34,7 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
     else:
         unit = _UNITS.get(info.unit, "short")
     query = Query(_highest_series(info, matchers), _legend(info.labels), step)
-    return Panel(title, info.help, act, TimeSeries(unit=unit, least=None), (query,), width)
+    return Panel(title, shows, act, TimeSeries(unit=unit, least=None), (query,), width)
 
 
 def _highest_series(info: FamilyInfo, matchers: tuple[str, ...]) -> str:
@@ -54,4 +55,8 @@ def _value(info: FamilyInfo, matchers: tuple[str, ...], at: str = "") -> str:
     if info.kind is Kind.COUNTER:
         return rate(info.name, *matchers, at=at)
     value = gauge(info.name, *matchers, at=at)
-    return f"(time() - {value})" if info.name.endswith("_timestamp_seconds") else value
+    return f"(time() - {value})" if _is_moment(info) else value
+
+
+def _is_moment(info: FamilyInfo) -> bool:
+    return info.name.endswith("_timestamp_seconds")

@@ -21,7 +21,7 @@ _IN_CONTROLS = "inControlsMenu"
 
 
 def generate(page: Page) -> str:
-    """Write a page as the JSON that Grafana's provisioning reads."""
+    """Return a page as the JSON that Grafana's provisioning reads."""
     return json.dumps(build(page), sort_keys=True, indent=2) + "\n"
 
 

@@ -46,7 +46,7 @@ _DATABASES = row(
     ),
     panel(
         "Queries",
-        "Configured queries, the slowest first; at most 200.",
+        "Configured queries whose polls succeed, the slowest first; at most 200.",
         "A query that returns no row gives its gauge no series: use count(*) if you need a 0.",
         Table(sort="Took", none="No query is configured."),
         Column("Database", label="database"),

@@ -20,7 +20,7 @@ _USUAL = f"({_WINDOW} - {_DAY}) / 30"
 _DAY_FRACTION = "scalar(clamp_min(vector((time() % 86400) / 86400), 1 / 24))"
 
 
-# The total of a closed day: the last value of the day's gauge, or else the backfilled counter.
+# The total of a closed day: the highest value of the day's gauge, or else the backfilled counter.
 _COUNTED = total(increase("edge_dns_queries_total", *ZONES.chosen, over="1d"))
 _CLOSED_DAY = f"(max_over_time(sum({_DAY})[1d:1h]) or {_COUNTED})"
 # Ratios of very little traffic are meaningless.
@@ -45,7 +45,7 @@ _NOW = row(
     (8, 8, 8),
     panel(
         "Queries a second",
-        "DNS queries a second of the chosen zones, over the last four polls.",
+        "DNS queries a second of the chosen zones, over at least the last four polls.",
         "Compare with the same time a day and a week before, in the graph below.",
         Stat(unit=QUERIES),
         total(_RATE),

@@ -8,7 +8,8 @@ from dashboards.generator.columns import moment, share
 from dashboards.generator.page import Column, Page, Query, Table, TimeSeries
 from dashboards.generator.panels import panel, row
 from dashboards.generator.promql import among, count, highest, top, total
-from dashboards.generator.selectors import ACCOUNT, AT_END, INSTANCE, age, gauge, own_rate, series
+from dashboards.generator.queries.figures import staleness
+from dashboards.generator.selectors import ACCOUNT, AT_END, INSTANCE, gauge, own_rate, series
 
 _API = (ACCOUNT, INSTANCE)
 
@@ -76,6 +77,9 @@ _DEMAND, _BUDGET = "edge_api_demand_requests_per_second", "edge_api_budget_reque
 _DURATION = "edge_api_request_duration_seconds"
 _LATENCY = _rate(f"{_DURATION}_bucket", "le")
 _FAILURES = _rate("edge_api_request_failures_total", "account", "operation", "reason")
+_MOST_CALLED = top(_rate("edge_api_requests_total", "operation"), 20)
+_MEAN_DURATION = f"{_rate(f'{_DURATION}_sum', 'operation')} / {_rate(f'{_DURATION}_count', 'operation')}"
+_RETRIES = _rate("edge_api_retries_total", "operation")
 # Of many accounts, those that need the largest share of their budget.
 _DEMAND_AT_END, _BUDGET_AT_END = (total(series(name, *_API, at=AT_END), "account") for name in (_DEMAND, _BUDGET))
 _TIGHTEST = top(f"({_DEMAND_AT_END} / {_BUDGET_AT_END})")
@@ -136,15 +140,14 @@ _CALLS = row(
         " at least calls a second times duration.",
         Table(sort="Calls"),
         Column("Operation", label="operation"),
-        Column("Calls", top(_rate("edge_api_requests_total", "operation"), 20), unit="reqps", width=115),
+        Column("Calls", _MOST_CALLED, unit="reqps", width=115),
+        Column("Duration", among(_MEAN_DURATION, _MOST_CALLED, "operation"), unit="s", width=115),
         Column(
-            "Duration",
-            f"{_rate(f'{_DURATION}_sum', 'operation')} / {_rate(f'{_DURATION}_count', 'operation')}",
-            unit="s",
+            "Retries",
+            among(_RETRIES, _MOST_CALLED, "operation"),
+            unit="reqps",
+            steps=warn_from(0.001),
             width=115,
-        ),
-        Column(
-            "Retries", _rate("edge_api_retries_total", "operation"), unit="reqps", steps=warn_from(0.001), width=115
         ),
     ),
     panel(
@@ -203,15 +206,12 @@ _SCHEDULE = row(
     (12, 12, 24),
     panel(
         "Staleness by collector",
-        "The age of the oldest values of each collector, in intervals of the collector.",
+        "The age of the oldest values of each collector, in intervals of the collector. Database queries, which may"
+        " have intervals of their own, are left out.",
         "By default, a target's series end at 3. If one collector rises, a target fails, which the Overview page names."
         " If all rise, the account does not answer, or polls come late.",
         TimeSeries(unit="none", decimals=1, steps=warn_then_red(2, 3)),
-        Query(
-            f"{highest(age('edge_target_last_success_timestamp_seconds', ACCOUNT), 'collector')}"
-            f" / on (collector) {_INTERVAL}",
-            "{{collector}}",
-        ),
+        Query(highest(staleness(), "collector"), "{{collector}}"),
     ),
     panel(
         "Collectors",

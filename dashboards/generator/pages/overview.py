@@ -63,14 +63,14 @@ _NOW = row(
     ),
     panel(
         "Alerts firing",
-        "Firing alerts of the shipped rules, without inhibited ones.",
+        "Firing alerts of the shipped rules, without inhibited ones and the watchdog.",
         "Read the table of alerts; each links to its runbook, which says how to confirm it and what to do.",
         Tile(unknown=(NO_RULES, SILENT)),
         alerts.FIRING,
     ),
     panel(
         "Oldest values",
-        "The age of the oldest values of a target, in intervals of its collector.",
+        "The age of the oldest values of a target, in intervals of its collector; without database queries.",
         "By default, a target's series end after three intervals: find it in the table of failing targets.",
         Tile(unknown=(SILENT,), unit="suffix: intervals", decimals=1, steps=figures.STALE),
         highest(staleness()),
@@ -79,7 +79,7 @@ _NOW = row(
         "API budget asked for",
         "The calls a second that targets and intervals need, as a share of the budget; the account with the highest"
         " share.",
-        "Above 100 %, targets are polled less often than configured: raise the budget, or poll fewer targets.",
+        "Above 95 %, targets are polled less often than configured: raise the budget, or poll fewer targets.",
         Tile(unknown=(SILENT,), unit="percentunit", decimals=0, steps=warn_then_red(0.8, 1)),
         highest(f"{_DEMAND} / {_BUDGET}"),
     ),
@@ -110,7 +110,8 @@ _WRONG = row(
     ),
     panel(
         "Alerts",
-        "Every alert of the shipped rules, firing ones first; `follows` marks those that Alertmanager inhibits.",
+        "Alerts of the shipped rules without the watchdog, firing ones first; `follows` marks those that Alertmanager"
+        " inhibits.",
         "The alert's name links to a runbook, its subject to a page. A pending alert fires if the problem lasts.",
         Table(height=6, none="No alert is pending or fires.", sort="State"),
         Column("State", alerts.ALERTS, words=alerts.STATES, width=85),
@@ -135,7 +136,8 @@ _FAILURES = row(
     (12, 12),
     panel(
         "Failing targets",
-        "Targets whose last poll failed, or whose values are too old, the longest without success first; at most 100.",
+        "Targets whose last poll failed, or whose values are too old, the longest without success first, and last those"
+        " without any success; at most 100.",
         "Follow the account to its failures by reason. If a target never succeeded, usually its id is wrong, or the key"
         " may not read it: `edge-exporter check` polls each target once, and shows why a poll fails.",
         Table(sort="Without success", none="Nothing fails."),

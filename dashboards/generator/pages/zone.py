@@ -33,7 +33,7 @@ _RECORDS = row(
     _dns_panel("Latest scans"),
     panel(
         "Polls",
-        "Whether the last poll of the zone by each collector succeeded.",
+        "Whether the last poll of the zone by each collector succeeded, and its values are not too old.",
         "If one collector fails, the key lacks a permission, or that part of the platform has a problem. If all fail,"
         " the zone was deleted, or the whole account fails.",
         StateTimeline(words=UP_OR_DOWN),

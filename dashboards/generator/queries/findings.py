@@ -24,8 +24,8 @@ ROWS = 20
 _FALL, _SURGE = 0.6, 3
 # A burst: breaches in 15 minutes, as a factor of the mean over 28 days, and at least this number.
 _BURST, _BREACHES = 5, 10
-# Platform calls are slow if their mean duration is above this factor of that of the hour before; the limit is at least
-# _SLOW_FROM and at most _SLOW_ALWAYS seconds.
+# Platform calls are slow if their mean duration is above _SLOW_FACTOR times the mean of the hour before; the limit is
+# at least _SLOW_FROM and at most _SLOW_ALWAYS seconds.
 _SLOW_ALWAYS, _SLOW_FACTOR, _SLOW_FROM = 2, 3, 0.5
 
 _ACT, _LOOK = 2, 1
@@ -163,7 +163,7 @@ def _on_within_a_week(protection: str) -> str:
     return f"max_over_time({recorded}[1w])"
 
 
-# The shield zones whose WAF is off now and was on within a week, as the alert finds them.
+# The shield zones whose WAF is off now, and was on within a week by what the rules record, or within the last hour.
 _WAF = highest(gauge("edge_shield_zone_waf_enabled", ACCOUNT), *_ONE_SHIELD)
 _WAF_OF_HOUR = highest(lately("edge_shield_zone_waf_enabled", ACCOUNT, over="1h"), *_ONE_SHIELD)
 _WAF_OF_WEEK = highest(_on_within_a_week("waf"), *_ONE_SHIELD)
