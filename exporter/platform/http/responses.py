@@ -74,7 +74,7 @@ class Failure(NamedTuple):
     """The failure that a body describes (interface document, Errors).
 
     Attributes:
-        message: the texts of the body, of any length; empty if there are none, or the body is HTML or XML.
+        message: the texts of the body that have printable characters, of any length; empty for HTML or XML.
         key: the platform's key for the error.
         status: the `statusCode` in the body, if it is 400 or more; else 0.
         is_reported: whether the body is that of a failure even if the HTTP status is a success.
@@ -93,7 +93,7 @@ def failure_in(raw: bytes) -> Failure:
     except (ValueError, RecursionError):
         text = raw.decode("utf-8", "replace").strip()
         is_markup = text.startswith("<")
-        return Failure("" if is_markup else text)
+        return Failure("" if is_markup or not one_line(text) else text)
     if not isinstance(body, dict):
         return Failure()
     objects = (body[name] for name in ("error", "errorResponse") if isinstance(body.get(name), dict))
@@ -152,7 +152,7 @@ def _class_by_key(kind: type[PlatformError], key: str) -> type[PlatformError]:
 def status_error(status: int, raw: bytes, retry_after: float | None) -> PlatformError:
     """Return the error for an HTTP status that is no success, with the message in the body."""
     failure = failure_in(raw)
-    said = f": {failure.message}" if one_line(failure.message) else ""
+    said = f": {failure.message}" if failure.message else ""
     kind = _class_by_key(class_for_status(status), failure.key)
     message = f"the platform answered {status}{said}"
     return kind(message, status=status, error_key=failure.key, retry_after=retry_after)
