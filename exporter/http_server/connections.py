@@ -34,15 +34,15 @@ class Connections:
         """Allow one connection a file, but at least `LEAST_CONNECTIONS` and at most `MOST_CONNECTIONS`."""
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
-    def opened(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:
+    def add(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:
         """Add a connection, or replace its functions.
 
         `waits` returns whether the client has to act, and `abort` closes the connection.
         """
         self._open[connection] = waits, abort
 
-    def closed(self, connection: object) -> None:
-        """Remove a connection that has ended, if it is known."""
+    def remove(self, connection: object) -> None:
+        """Remove a connection that has ended; nothing happens if it is not known."""
         self._open.pop(connection, None)
 
     @property

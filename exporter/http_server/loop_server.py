@@ -168,7 +168,7 @@ class LoopServer(uvicorn.Server):
             protocol = make_protocol()
             connecting = self._run(self._connect(protocol, accepted))
             # The connection may be closed during the handshake; `connection_made` replaces these functions.
-            self._connections.opened(protocol, waits=lambda: True, abort=connecting.cancel)
+            self._connections.add(protocol, waits=lambda: True, abort=connecting.cancel)
             # The connection starts, and other tasks run, before the next one is accepted.
             await asyncio.sleep(0)
 
@@ -196,7 +196,7 @@ class LoopServer(uvicorn.Server):
             )
         except OSError:
             # Not a fault of the server: the client disconnected, took too long or does not use TLS, for example.
-            self._connections.closed(protocol)
+            self._connections.remove(protocol)
 
     def _warn(self, fault: str, **facts: object) -> None:
         now = asyncio.get_running_loop().time()

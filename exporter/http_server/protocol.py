@@ -42,7 +42,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Register the connection, and limit the time of its first request."""
         super().connection_made(transport)
-        self._connections.opened(self, waits=self._waits, abort=transport.abort)
+        self._connections.add(self, waits=self._waits, abort=transport.abort)
         self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
@@ -57,7 +57,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Remove the connection from those that are open."""
         self._stop_timer()
-        self._connections.closed(self)
+        self._connections.remove(self)
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:

@@ -12,7 +12,7 @@ from exporter.web.parts import Parts, Process
 from exporter.web.targets import all_statuses, count_states
 from exporter.web.url_fields import Json
 
-# Repeated work has stalled if no round has ended for this many times `Round.seconds`, and for at least this long.
+# Repeated work has stalled if no round has ended for `STALLED_ROUNDS` times `Round.seconds`, and for `SHORTEST_STALL`.
 STALLED_ROUNDS = 3
 SHORTEST_STALL = 30.0
 

@@ -185,5 +185,5 @@ async def test_a_spare_lists_nothing() -> None:
         setup.registry.apply("main", zones("a"))
         setup.spare = "spare: 2 of 2 shards are held, says \udcff"
         answer = await client.get("/sd/dns_zone")
-        assert "<bdi>*</bdi>: spare: 2 of 2 shards are held, says \\udcff." in (await client.get("/explain")).text
+        assert "<p>All targets: spare: 2 of 2 shards are held, says \\udcff." in (await client.get("/explain")).text
     assert (answer.status_code, answer.text) == (503, "spare: 2 of 2 shards are held, says \\udcff\n")
