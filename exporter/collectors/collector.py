@@ -324,10 +324,10 @@ class TargetCollector(Collector, Generic[P]):
         """Make the calls, record the target's name if `name_of` finds one, and return the target's outcome."""
         answer = await self.fetch(context, target)
         payload = answer.value
-        if self.name_of is not None:
-            if name := self.name_of(payload):
-                context.registry.learn(target.key, name)
-            target = context.registry.named(target)
+        if self.name_of is not None and (name := self.name_of(payload)):
+            context.registry.learn(target.key, name)
+        # Another collector may have recorded the name meanwhile.
+        target = context.registry.named(target)
         values = tuple(label_value(label.value(target, payload)) for label in self.labels)
         families, counts = measure(values, self.families, self.metrics, payload)
         days = self.chart(payload) if self.chart is not None else None
