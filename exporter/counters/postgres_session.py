@@ -69,7 +69,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         if problem := _why_unfit(session):
             session.end()
             raise StorageError(problem)
-        limits = _limits(lease)
+        limits = _session_settings(lease)
         ((_, session.token),) = await session.ask(_SET, {"names": list(limits), "values": list(limits.values())})
         return session
 
@@ -138,23 +138,23 @@ def _why_unfit(session: Session) -> str:
     return ""
 
 
-def _limits(lease: float) -> dict[str, str]:
+def _session_settings(lease: float) -> dict[str, str]:
     """Return the settings of the session on the server; every role may set them.
 
     The server ends a session that sends no statement for a lease, or does not receive an answer for as long. The time
     limit of a statement is shorter than the time for which this process relies on the session.
     """
-    lease_ms, third_ms = str(int(lease * 1000)), str(int(lease * 1000 / 3))
+    lease_ms = str(int(lease * 1000))
     return {
         "idle_session_timeout": lease_ms,
         "statement_timeout": str(int(lease * 1000 * 2 / 3)),
-        "lock_timeout": third_ms,
         "tcp_user_timeout": lease_ms,
         # After a third of the lease without data, a probe each second. Without answers, the session ends after a lease.
         "tcp_keepalives_idle": str(max(1, int(lease / 3))),
         "tcp_keepalives_interval": "1",
         "tcp_keepalives_count": str(max(1, int(lease * 2 / 3))),
-        "client_connection_check_interval": third_ms,
+        # During a statement, the server checks this often whether this process is still connected.
+        "client_connection_check_interval": str(int(lease * 1000 / 3)),
         # The database's own setting may confirm a commit before it is on disk.
         "synchronous_commit": "on",
     }

@@ -411,7 +411,7 @@ class Schedule:
 
 
 def _in_turns(by_collector: Iterable[Sequence[tuple[str, Target]]]) -> list[tuple[str, Target]]:
-    """Return the polls of several collectors in turns, so that a few do not wait behind the many of another."""
+    """Return the polls of several collectors in turns, so that a collector with few does not wait for one with many."""
     turns = itertools.zip_longest(*by_collector)
     return [poll for poll in itertools.chain.from_iterable(turns) if poll is not None]
 

@@ -43,7 +43,7 @@ class Pattern:
 def _compiled(pattern: str) -> SchemaValidator:
     """Return a validator that accepts a text if the pattern matches any part of it."""
     try:
-        # The engine accepts a lone surrogate, but matches no text with it.
+        # With a lone surrogate, the engine would accept the pattern, but no text would match it.
         pattern.encode()
         return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except UnicodeEncodeError:
@@ -72,5 +72,5 @@ def _reason(report: str) -> str:
 
 
 def _without_surrogates(text: str) -> str:
-    """Replace lone surrogates, which the engine does not accept."""
+    """Replace lone surrogates: a text that contains one would match no pattern."""
     return text.encode("utf-8", "replace").decode()

@@ -27,8 +27,8 @@ def lay_out(
     Args:
         columns: the headings.
         rows: the cells.
-        width: the characters of a line, if folding suffices for that; None for lines of any length.
-        folded: columns whose cells may be broken into lines if the width does not suffice.
+        width: the highest number of characters in a line, unless folding cannot make it so short; None for no limit.
+        folded: columns whose cells may be broken into lines, so that the table fits the width.
         colours: a cell's text → its colour, unless NO_COLOR or TERM in the environment forbids colours.
     """
     plain = [[escape(cell, keep="\n") for cell in row] for row in rows]
