@@ -94,10 +94,8 @@ class RateLimiter:
     async def _wait_for_pause(self, operation: str, longest: float) -> None:
         while (left := self.paused_for(operation)) > 0:
             if left > longest:
-                message = (
-                    f"calls of {operation} are paused for another {left:.0f} s, after an answer that asked to wait"
-                )
-                raise RateLimited(message, retry_after=left)
+                said = f"calls of {operation} are paused for another {left:.0f} s, after an answer that asked to wait"
+                raise RateLimited(said, retry_after=left)
             await self._clocks.sleep(left)
 
     async def _wait_for_slot(self) -> None:

@@ -91,7 +91,9 @@ def failure_in(raw: bytes) -> Failure:
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
-        text = raw.decode("utf-8", "replace").strip()
+        body = raw.decode("utf-8", "replace")
+    if isinstance(body, str):
+        text = body.strip()
         is_markup = text.startswith("<")
         return Failure("" if is_markup or not one_line(text) else text)
     if not isinstance(body, dict):

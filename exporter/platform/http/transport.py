@@ -35,7 +35,6 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     """A pool of connections, which keeps no cookies, and sends each request once.
 
     Args:
-        max_in_flight: the highest number of connections.
         connect_seconds: the time limit for connecting, without the look-up.
         lookups: the executor on which host names are looked up.
 

@@ -87,6 +87,7 @@ DETAILS = {
 FAILURES: dict[str, object] = {
     "empty": b"",
     "text": b"Unauthorized\r\n",
+    "JSON text": b'"Unauthorized"',
     "HTML": b"<html><h1>502 Bad Gateway</h1></html>",
     "binary": b"\xff\xfe\x00",
     "problem details": {"type": "https://tools.ietf.org", "title": "Unauthorized", "detail": "The key is void."},
@@ -95,8 +96,7 @@ FAILURES: dict[str, object] = {
     "envelope": {"message": "see error", **failed(message="Not found", errorKey="not_found.limit")},
     "status only": {"statusCode": 401},
     "database": {"error": "Unauthorized: the token is void"},
-    "nulls": {"title": None, "errors": None, "error": None, "ErrorKey": None},
-    "wrong types": {"title": 7, "errors": {"a": 1}, "error": [], "message": {"b": 2}},
+    "wrong types": {"title": 7, "errors": {"a": 1}, "error": [], "message": {"b": 2}, "ErrorKey": None},
     "a list": b"[1, 2]",
     "too deep": b"[" * 100_000,
 }
