@@ -74,7 +74,7 @@ class DiscoveryCollector(Collector):
         listing = await discovery.search()
         zones = await discovery.list_shield_zones(listing)
         if zones is not None and RATE_LIMITS in target.watched:
-            # The calls for rate limits take long; report before them whether all names are known.
+            # The calls for rate limits take long, and find no names; no target that lacks a name need wait for them.
             is_named = not (discovery.faults or discovery.name_faults)
             await context.report_found(Inventory({}, is_named=is_named))
             await discovery.list_rate_limits(zones)

@@ -153,8 +153,8 @@ COLLECTOR: TargetCollector[ZoneTraffic] = TargetCollector(
         ),
         Metric(
             "edge_dns_day_routed_queries",
-            "Queries served on the newest UTC day by routing (NormalQueriesServedChart, SmartQueriesServedChart), "
-            "polled.",
+            "Queries served by routing on the newest UTC day of each chart (NormalQueriesServedChart, "
+            "SmartQueriesServedChart), polled.",
             labels=("routing",),
             value=lambda zone: {routing: _newest_count(days) for routing, days in zone.routed.items()},
         ),

@@ -3,14 +3,14 @@
 import pytest
 
 from exporter.targets.sharding import Shard, owner
-from exporter.targets.target import TargetKey
+from exporter.targets.target import Target, TargetKey
 
 KEYS = [f"main/dns_zone/{number}" for number in range(5_000)]
 
 
-def test_the_queries_of_a_database_belong_to_its_shard() -> None:
-    keys = [TargetKey.of("", *named.split()) for named in ("database orders", "query orders/open", "query orders/late")]
-    assert len({Shard(0, 64).owner_of(key) for key in keys}) == 1
+def test_the_queries_of_a_database_belong_to_its_shard_and_its_client() -> None:
+    targets = [Target("", "database", "eu/a"), Target("", "query", "eu/a/open"), Target("", "query", "eu/a/late")]
+    assert {(Shard(0, 64).owner_of(one.key), one.client_name) for one in targets} == {(56, "database:eu/a")}
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 4, 8, 16])
