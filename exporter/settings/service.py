@@ -208,7 +208,7 @@ class ShardSettings(Section):
             index = int(found.group())
             subject = f"host name '{name}' ends in {index}"
         if index >= self.total:
-            raise ValueError(f"{subject}, but shard.total is {self.total} (0 to {self.total - 1} are allowed)")
+            raise ValueError(f"{subject}, expected a number below shard.total, which is {self.total}")
         return Shard(index, self.total)
 
 

@@ -51,7 +51,7 @@ def test_what_no_line_of_a_table_holds(tmp_path: Path) -> None:
     [
         ("edge-exporter-2.svc", None),
         ("laptop.net7", "host name 'laptop' does not end in a number, as 'exporter-0' does"),
-        ("a-1000002", "host name 'a-1000002' ends in 1000002, but shard.total is 3 (0 to 2 are allowed)"),
+        ("a-1000002", "host name 'a-1000002' ends in 1000002, expected a number below shard.total, which is 3"),
     ],
 )
 def test_the_ordinal_of_the_host_name_is_the_shard(
