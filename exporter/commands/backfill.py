@@ -82,7 +82,7 @@ def command(
         span, past, failures = asyncio.run(_read_history(settings, collectors, charted, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
-        complain("\n".join([*faults, f"nothing is written for {span}: no count was read that the counters lack"]))
+        complain("\n".join([*faults, f"nothing is written for {span}: the counters have all counts that were read"]))
     try:
         sample_count = write(output, past, added_labels, STEPS[step])
     except OSError as error:

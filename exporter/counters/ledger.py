@@ -307,14 +307,14 @@ class Ledger:
             if self._unsaved[key] is row:
                 del self._unsaved[key]
         if self.fault:
-            self._log.info("state saved again", path=self._storage.location)
+            self._log.info("state read and saved again", path=self._storage.location)
             self.fault = ""
 
     def _failed(self, error: Exception) -> None:
         is_first = not self.fault
         self.fault = str(error) or repr(error)
         if is_first:
-            event = "state not saved, counters do not change or are not served until it is"
+            event = "state not read or saved, counters do not change or are not served"
             self._log.error(event, path=self._storage.location, error=self.fault)
         self._next_try = self._clocks.monotonic() + self._retry
         self.is_taken = isinstance(error, ShardTakenError)

@@ -186,9 +186,10 @@ class Explainer:
                 excluded = None if path is None else self._not_asked_for(path, "leaves it out")
                 yield Target(account, kind, one.key.id, one.name), excluded
             for target in polled.values():
-                has_families = _has_families(collector, target)
-                excluded = None if has_families else self._not_asked_for(selection.setting, "selects no such family")
-                yield target, excluded
+                if _has_families(collector, target):
+                    yield target, None
+                else:
+                    yield target, self._not_asked_for(selection.setting, "selects nothing that the family shows")
             if not (not_selected or polled or selection.fixed):
                 yield Target(account, kind, ANY), self._of_no_target(selection)
 
@@ -227,7 +228,7 @@ class Explainer:
         if info.name in status.families:
             return None
         if info.is_counted and (fault := self.ledger_fault()):
-            return Finding(Cause.FAILING, f"the counters cannot be saved: {fault}")
+            return Finding(Cause.FAILING, f"the counters cannot be read or saved: {fault}")
         # The message of a poll that succeeded says why its target has no series.
         why_none = status.message if status.up else ""
         return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, or missing in the answer")

@@ -44,7 +44,7 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     explained = await absences(parts, (), [label])
     if known and not chosen:
         holders = ", ".join(sorted(known))
-        raise HTTPException(404, f"the given account has no {label[:300]!r}, but these have: {holders}")
+        raise HTTPException(404, f"no given account has {label[:300]!r}; these accounts have it: {holders}")
     if not chosen:
         kinds = parts.explainer.kinds()
         why = "not a kind and an id"

@@ -88,7 +88,7 @@ async def the_disk_hangs_in_a_commit(sandboxed: SandboxedDaemons, exporter: Expo
     await until((disk / "hung").exists, "a write that hangs")
     up = "/metrics?name[]=edge_exporter_ledger_up"
     await asyncio.to_thread(wait_until, lambda: "edge_exporter_ledger_up 0.0" in exporter.text(up))
-    await until(lambda: "state not saved, counters do not change or are not served until it is" in exporter.events)
+    await until(lambda: "state not read or saved, counters do not change or are not served" in exporter.events)
 
 
 @pytest.mark.parametrize(

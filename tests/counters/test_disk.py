@@ -69,8 +69,8 @@ def test_on_a_full_disk_counters_stand_and_the_rest_comes_later(small_disk: Path
         assert driver.poll(460) == 420
         assert not driver.ledger.fault
     assert [line["event"] for line in logs] == [
-        "state not saved, counters do not change or are not served until it is",
-        "state saved again",
+        "state not read or saved, counters do not change or are not served",
+        "state read and saved again",
     ]
     with LedgerDriver(path) as driver:
         assert driver.poll(461) == 421

@@ -177,7 +177,7 @@ SITUATIONS = (
     # The test's folder has a folder of that name, which is no state file.
     Situation("a ledger that cannot write", {(DNS, "dns_zone/104"): {FAILING: COUNTERS, NONE: (WINDOW[2], DAY[1])}},
         {"account": {**ONE, "dns_zones": {**OFF, "ids": [104]}}, "more": {"state": {"path": "state.db"}}},
-        words=("the counters cannot be saved: ",)),
+        words=("the counters cannot be read or saved: ",)),
 )
 # fmt: on
 

@@ -36,7 +36,7 @@ LONGEST_METRIC_NAME = 200
 _RESERVED_ENDS = ("_bucket", "_created")
 _SOURCE_KEYS = ("value", "days", "month", "info")
 _TARGET_KEYS = ("each", "ids", "kind")
-_NEEDS_PAGE = "needs the key page, the query parameter for the number of the page"
+_NEEDS_PAGE = "needs the key page, which names the query parameter of the page number"
 _WITH_INFO = "set together with info, which takes neither a label nor a scale"
 # Labels that Prometheus, histograms, summaries or the exporter's own series use.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
