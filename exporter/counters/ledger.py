@@ -10,7 +10,7 @@ from typing import NamedTuple
 from exporter.clock import SYSTEM, Clocks, PlatformTime
 from exporter.counters.counting import Counted, Families, count_poll, served
 from exporter.counters.days import PollTime
-from exporter.counters.rows import ACCOUNT, PLATFORM_TIME, StateRow, account_key, list_row, pack, unpack
+from exporter.counters.rows import PLATFORM_TIME, StateRow, account_key, list_row, pack, unpack
 from exporter.counters.storage import Changes, ShardTakenError, StateLockedError, Storage, StorageError
 from exporter.log import logger
 from exporter.metric import Count, Family
@@ -272,9 +272,10 @@ class Ledger:
     def _check_unchanged(self, found: Mapping[PollKey, StateRow]) -> None:
         """Raise ShardTakenError if the storage has rows that this process has neither read nor written."""
         for key, row in found.items():
-            # A commit that failed may still have been written. All exporters write the rows of accounts.
+            # A commit that failed may still have been written. Rows without an id are those of accounts: all exporters
+            # write them.
             own = [one.data for one in (self._rows.get(key), self._attempted.get(key)) if one is not None]
-            if row.data not in own and key.target.kind != ACCOUNT:
+            if row.data not in own and key.target.id:
                 raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:

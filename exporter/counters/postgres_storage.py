@@ -248,10 +248,10 @@ _CREATE = """
     END $$
 """
 # The rows of a shard. They include rows that were written for another number of shards, which may belong to this shard
-# now, and the rows of accounts, which all shards use.
+# now, and the rows of accounts, which have no id and are used by all shards.
 _ROWS = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
-    WHERE installation = %(installation)s AND (shard = %(index)s OR shards <> %(total)s OR kind = 'account')
+    WHERE installation = %(installation)s AND (shard = %(index)s OR shards <> %(total)s OR id = '')
 """
 _ROWS_OF = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
@@ -282,7 +282,7 @@ _WRITE = """
         ON CONFLICT (installation, collector, account, kind, id) DO UPDATE
         SET shard = excluded.shard, shards = excluded.shards, name = excluded.name, success = excluded.success,
             data = excluded.data
-        WHERE old.shard = excluded.shard OR old.shards <> excluded.shards OR old.kind = 'account'
+        WHERE old.shard = excluded.shard OR old.shards <> excluded.shards OR old.id = ''
     )
     SELECT EXISTS (SELECT FROM own)
 """

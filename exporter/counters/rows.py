@@ -62,13 +62,11 @@ def storable(text: str) -> str:
 _NEVER_OLD = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME = "platform_time"
-# The kind in the key of such a row.
-ACCOUNT = "account"
 
 
 def account_key(name: str, account: str) -> PollKey:
     """Return the key of a row of an account; `name` says what the row contains."""
-    return PollKey.of(name, account, ACCOUNT, "")
+    return PollKey.of(name, account, "account", "")
 
 
 def list_row(account: str, kind: str, packed: bytes) -> tuple[PollKey, StateRow]:

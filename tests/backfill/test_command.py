@@ -45,12 +45,10 @@ def test_a_month_is_written_and_the_next_step_is_named(config: Path) -> None:
     assert (ended.code, ended.err) == (0, "")
     first, following = ended.out.splitlines()
     raw = parsed(output)
-    assert first.startswith(
-        f"{output}: {day(-30)} to {day(-1)}, {len(raw)} series, {sum(map(len, raw.values()))} samples, "
-    )
-    assert following == (
-        f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY"
-    )
+    sizes = f"{len(raw)} series, {sum(map(len, raw.values()))} samples"
+    assert first.startswith(f"{output}: {day(-30)} to {day(-1)}, {sizes}, ")
+    promtool = "promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics"
+    assert following == f"Next: {promtool} {output} DIRECTORY"
     assert {(dict(labels)["job"], dict(labels)["instance"]) for _, labels in raw} == {("edge", "a:1")}
     assert {path.name for path in config.parent.iterdir()} == {"config.yml", "history.om"}
 
@@ -128,10 +126,8 @@ def test_what_failed_is_named_and_its_name_steers_no_terminal(config: Path, plat
     # If a repeated call succeeds, there is no failure.
     platform.faults.add({"kind": "status", "status": 500, "times": 1, "path": "/dnszone/103/statistics"})
     # A resource that the plan does not have is no failure.
-    no_plan = '{"error": {"success": false, "errorKey": "invalid_plan_type.x"}}'
-    platform.faults.add(
-        {"kind": "status", "status": 403, "body": no_plan, "path_regex": "/shield/metrics/rate-limit/.*"}
-    )
+    no_plan = {"status": 403, "body": '{"error": {"success": false, "errorKey": "invalid_plan_type.x"}}'}
+    platform.faults.add({"kind": "status", **no_plan, "path_regex": "/shield/metrics/rate-limit/.*"})
     ended = backfill(config)
     assert (ended.code, ended.err.count("\n")) == (1, 1)
     assert ended.err.startswith(r"not read: main: dns_zone/102 (evil\u001b[2J\u009b31m\u202e\u000aforged): ")

@@ -8,7 +8,7 @@ from unittest.mock import AsyncMock, patch
 import psycopg
 import pytest
 
-from exporter.counters.ledger import Ledger
+from exporter.counters.ledger import Ledger, PollRecord
 from exporter.counters.postgres_storage import PAGE, PostgresStorage
 from exporter.counters.rows import StateRow
 from exporter.counters.storage import Changes, ShardTakenError, StorageError
@@ -118,19 +118,23 @@ async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessi
     await first.commit(many)
     # PostgreSQL stores neither half a character nor a zero character.
     odd = ROW._replace(name="a\ud800\0")
-    await first.commit({key_of(0): None, key_of(2): odd, PollKey.of("platform_time", "main", "account", ""): ROW})
+    # Each shard reads the rows that belong to an account, but not those of a target that is an account.
+    of_account = {PollKey.of("platform_time", "main", "account", ""): ROW}
+    of_target = {PollKey.of("invoices", "main", "account", "main"): ROW}
+    await first.commit({key_of(0): None, key_of(2): odd, **of_account, **of_target})
     await first.close()
     again = sessions.storage(0)
     await until_claimed(again, 0)
     opened = await again.open()
-    assert opened.keys() == many.keys() - {key_of(0)} | {PollKey.of("platform_time", "main", "account", "")}
+    assert opened.keys() == many.keys() - {key_of(0)} | of_account.keys() | of_target.keys()
     assert (opened[key_of(1)], opened[key_of(2)].name) == (ROW, "a??")
     other = sessions.storage(1)
     await other.claim()
     opened = await other.open()
-    assert [key.collector for key in opened] == ["platform_time"]
-    await other.commit({key_of(1): None})
-    assert sessions.execute("SELECT count(*) FROM edge_exporter_row") == [(2 * PAGE + 1,)]
+    assert opened == of_account
+    await other.commit({key_of(1): None, **dict.fromkeys(of_target, ROW._replace(name="of another"))})
+    counts = "SELECT count(*), count(*) FILTER (WHERE name = 'of another') FROM edge_exporter_row"
+    assert sessions.execute(counts) == [(2 * PAGE + 2, 0)]
 
 
 async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessions) -> None:
@@ -165,14 +169,16 @@ async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: 
     assert (opened, holder.is_certain()) == ({key_of(1): ROW}, True)
 
 
-async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_writes_nothing_more(
-    sessions: Sessions,
-) -> None:
+async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing_more(sessions: Sessions) -> None:
+    def poll(count: float) -> PollRecord:
+        # The target is an account, whose row is one of a shard, too.
+        return poll_of("102", today(count))._replace(key=PollKey.of("invoices", "main", "account", "main"))
+
     storage = sessions.storage(0)
     await storage.claim()
     ledger = Ledger(storage, linger=0.1, retry=0.1)
     await ledger.open()
-    await ledger.record(poll_of("102", today(40)))
+    await ledger.record(poll(40))
     commit = storage.commit
 
     async def unanswered(changes: Changes) -> None:
@@ -182,7 +188,7 @@ async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_write
         raise StorageError("the answer was lost")
 
     storage.commit = unanswered  # type: ignore[method-assign]
-    await ledger.record(poll_of("102", today(45)))
+    await ledger.record(poll(45))
     await waiting.until(lambda: ledger.is_taken or not ledger.fault)
     assert ledger.may_serve(), "its own rows were written"
     opened = storage.open
@@ -198,22 +204,20 @@ async def test_a_ledger_whose_rows_another_exporter_has_counted_serves_and_write
         return ledger.is_taken
 
     assert not await end_session()
-    sessions.execute("UPDATE edge_exporter_row SET data = 'of another' WHERE collector = 'dns_statistics'")
+    sessions.execute("UPDATE edge_exporter_row SET data = 'of another' WHERE collector = 'invoices'")
     # The waiting times of polls end at all moments, also right after the slow attempt.
     with patch("exporter.counters.ledger.MOST_WAIT_SECONDS", 0.3), patch.object(storage, "open", open_slowly):
         ending = asyncio.create_task(end_session())
         polls = []
         for _ in range(60):
-            polls.append(asyncio.create_task(ledger.record(poll_of("102", today(50)))))
+            polls.append(asyncio.create_task(ledger.record(poll(50))))
             await asyncio.sleep(0.02)
         await asyncio.gather(*polls)
         assert await ending
-    await ledger.record(poll_of("102", today(60)))
+    await ledger.record(poll(60))
     assert not ledger.may_serve()
     await ledger.close()
-    assert sessions.execute("SELECT data FROM edge_exporter_row WHERE collector = 'dns_statistics'") == [
-        (b"of another",)
-    ]
+    assert sessions.execute("SELECT data FROM edge_exporter_row WHERE collector = 'invoices'") == [(b"of another",)]
 
 
 async def test_a_holder_waits_for_its_shard_while_its_former_session_may_last(sessions: Sessions) -> None:
