@@ -77,7 +77,7 @@ def _ailment(parts: Parts, process: Process) -> str:
         "the exposition": parts.renderer.is_alive(),
     }
     for name, one in process.rounds.items():
-        working[f"the task {name}"] = now - one.ended_at < max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL)
+        working[f"the task '{name}'"] = now - one.ended_at < max(STALLED_ROUNDS * one.seconds, SHORTEST_STALL)
     return next((f"{name} has stalled" for name, is_working in working.items() if not is_working), "")
 
 

@@ -227,7 +227,7 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda setup: setattr(setup, "is_ledger_alive", False), "Unhealthy: the ledger has stalled."),
         (
             lambda setup: setup.rounds.update(lists=Round(60.0, setup.clock() - 180)),
-            "Unhealthy: the task lists has stalled.",
+            "Unhealthy: the task 'lists' has stalled.",
         ),
         (
             lambda setup: setup.rounds.update(lists=Round(60.0, setup.clock() - 170, START - 60)),
