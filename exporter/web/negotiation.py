@@ -15,7 +15,7 @@ MOST_REMEMBERED = 64
 
 
 def _qualities(header: str) -> dict[str, float]:
-    """Return value → quality (0 if unreadable) of a header; OpenMetrics of other versions than 1.0.0 is left out."""
+    """Return value → best quality (0 if unreadable) of a header, without OpenMetrics of versions other than 1.0.0."""
     best: dict[str, float] = {}
     # White space and quotes have no meaning in the values that are served.
     for part in "".join(header.lower().replace('"', "").split()).split(","):

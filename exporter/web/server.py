@@ -58,7 +58,7 @@ class WebServer:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def leave_room(self, outgoing: int) -> None:
-        """Limit the clients' connections to the files that `outgoing` ones and `RESERVED_FILES` leave; warn if few."""
+        """Set the limit of connections by the files that `outgoing` ones and `RESERVED_FILES` leave; warn if few."""
         files = file_limit()
         room = files - RESERVED_FILES - outgoing
         if room < LEAST_CONNECTIONS:

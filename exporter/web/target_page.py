@@ -48,7 +48,7 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     if not chosen:
         kinds = parts.explainer.kinds()
         why = "not a kind and an id"
-        # Of a name, the absences would be explained, too.
+        # `absences` also explains names, which are no labels.
         if label.partition("/")[0] in kinds:
             why = explained["others"].get(label) or explained["absences"][0]["text"]
         raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")

@@ -1,4 +1,4 @@
-"""The server's TLS: its settings, and its context, which is replaced when a certificate is renewed."""
+"""The server's TLS: its settings, and its context, which follows changes of the files."""
 
 import asyncio
 import os
@@ -186,7 +186,7 @@ class ServerTls:
         self._settings, self._pems = settings, pems
 
     def latest(self) -> ssl.SSLContext:
-        """Return the context for the next connection, and start to read the files for later ones."""
+        """Return the context for the next connection; for later ones, the files are read in the background."""
         if self._reading is None or self._reading.done():
             # If no thread can be started now, the next call tries again.
             with suppress(RuntimeError):
