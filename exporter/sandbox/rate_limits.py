@@ -37,11 +37,7 @@ class BreachNumbers(NamedTuple):
     @classmethod
     def summed(cls, several: Sequence["BreachNumbers"]) -> "BreachNumbers":
         """Return the sum of several, by action; a negative sum becomes 0."""
-        return cls(
-            max(0, sum(one.logged for one in several)),
-            max(0, sum(one.challenged for one in several)),
-            max(0, sum(one.blocked for one in several)),
-        )
+        return cls(*(max(0, sum(numbers)) for numbers in zip(*several, strict=True)))
 
     def answer(self) -> dict[str, int]:
         """Return the numbers as the platform sends them."""

@@ -10,10 +10,10 @@ CHART = {"a": 1, "b": None, "c": 2}
 DOCUMENT = {"Chart": CHART, "Items": [{"Id": 1, "Name": "x"}, {"Id": 2}], "Text": "x" * 1000, "Null": None, "Inf": inf}
 READ = (
     "Chart.a", "Chart.b", "@.Chart.b", "b.Chart", "Null", "Missing", "sum(values(Chart))", "sum(values(Missing))",
-    "{here: sum(values(Chart)), there: sum(values(Missing))}", "length(Items)", "length(Missing)",
+    "{here: sum(values(Chart)), there: sum(values(Missing))}", "sum([Missing, Null])", "sum(`[]`)", "length(Missing)",
     "Items[*].[Name, Id]", "Items[?Id == `2`] | [0].Id", "max(values(Missing))", "not_null(Missing, Chart.c)",
     "Items == `[]`", "contains(Missing, 'x')", "Items[*].abs(Name)", "sum(Items)", "join(',', values(Chart))",
-    "length([Text, Null])", "ceil(Inf)", "Items[::0]",
+    "length([Text, Null])", "length(Items)", "ceil(Inf)", "Items[::0]",
     "[" * 500 + "a" + "]" * 500, "||".join(["a"] * 600), "sums(a)", "abs(a, b)",
 )  # fmt: skip
 

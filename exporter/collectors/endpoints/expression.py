@@ -16,7 +16,7 @@ MOST_LEVELS = 100
 # Functions that accept null, which also stands for a missing field. The result of another function is null if one of
 # its arguments is null.
 _ACCEPT_NULL = frozenset({"not_null", "type", "to_array", "to_string"})
-# Functions of a list; a null in the list is ignored.
+# Functions of a list; a null in the list is ignored. If there are only nulls, the result is null.
 _IGNORE_NULLS = frozenset({"sum", "avg", "min", "max"})
 
 
@@ -158,5 +158,8 @@ class _Tolerant(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
         if name not in _ACCEPT_NULL and None in arguments:
             return None
         if name in _IGNORE_NULLS and isinstance(arguments[0], list):
-            arguments[0] = [item for item in arguments[0] if item is not None]
+            present = [item for item in arguments[0] if item is not None]
+            if arguments[0] and not present:
+                return None
+            arguments[0] = present
         return self._functions.call_function(name, arguments)
