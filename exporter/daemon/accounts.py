@@ -9,7 +9,7 @@ from typing import Any
 from exporter.counters.ledger import Ledger
 from exporter.daemon.machine import Machine
 from exporter.platform.api import global_search, sql_over_http
-from exporter.platform.errors import Forbidden, PlatformError
+from exporter.platform.errors import Forbidden, NotAvailable, PlatformError
 from exporter.platform.http.client import Observer
 from exporter.polling.pace import Account, Pace, Plan
 from exporter.settings.model import Settings
@@ -164,8 +164,8 @@ class Accounts:
             client = account.client
             try:
                 await global_search.count_results(client.calls_until(client.clocks.monotonic() + TRY_KEYS_SECONDS), "")
-            except Forbidden:
-                # The key was accepted, but it may not search.
+            except (Forbidden, NotAvailable):
+                # The key was accepted, but it may not search, or the plan does not include it.
                 return True
             except (PlatformError, RuntimeError):  # RuntimeError: no thread can be started now
                 continue

@@ -82,7 +82,7 @@ class Daemon:
 
     @classmethod
     async def start(cls, settings: Settings, load: Callable[[], Settings], machine: Machine = REAL) -> Self:
-        """Build the parts, and begin to poll and to serve; the arguments become the attributes of their names.
+        """Build the parts, and begin to poll and to serve; the arguments are the attributes with the same names.
 
         Raises:
             StateLockedError: another process has the state file.

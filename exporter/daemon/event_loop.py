@@ -14,8 +14,8 @@ TURN_SECONDS = 0.002
 # the ledger and the renderer have used them. With Python's default, which is far lower, all of them would be examined
 # during that time, which takes 5 % of a poll's time.
 YOUNG_OBJECTS = 20_000
-# A collection of the oldest generation, which contains all targets, stops every thread. Few long-lived objects of the
-# exporter are reference cycles, so that generation is collected far less often than by default.
+# After how many collections of the middle generation the oldest one, which contains all targets, is collected. Its
+# collections stop every thread, and few long-lived objects are reference cycles, so they are rarer than by default.
 OLDEST_ROUNDS = 35
 
 

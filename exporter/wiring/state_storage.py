@@ -29,8 +29,8 @@ def own_storage(
 ) -> Storage:
     """Create the storage of a process that shares its state with no other: a file, or a storage that keeps nothing.
 
-    `set_aside` is called after a damaged file was renamed, with the time in unix seconds. `executor` has one thread,
-    for the calls to the file.
+    `executor` has one thread, for the calls to the file. After an unusable file was renamed, `set_aside` is called on
+    that thread, with the time in unix seconds.
 
     Raises:
         ConfigurationError: the file's name is relative to a directory that was removed.

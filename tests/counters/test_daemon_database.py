@@ -108,8 +108,9 @@ async def test_a_process_of_another_total_waits_and_is_ready_until_the_last_of_t
 ) -> None:
     async with sharing.exporter("old", total=1) as old:
         await until_all(old)
-        # A key that may not search is accepted nevertheless.
-        sharing.sandboxed.faults.add({"kind": "status", "status": 403, "path": "/search"})
+        # A key that may not search is accepted nevertheless, and so is one whose plan does not include the search.
+        for more in ({"times": 1}, {"body": '{"error": {"success": false, "errorKey": "invalid_plan_type.x"}}'}):
+            sharing.sandboxed.faults.add({"kind": "status", "status": 403, "path": "/search", **more})
         async with (
             sharing.exporter("new", total=2, index="auto") as new,
             sharing.exporter("newer", total=2, index="auto") as newer,
