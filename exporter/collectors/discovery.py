@@ -109,6 +109,7 @@ class _Discovery:
     name_faults: list[PlatformError] = field(default_factory=list)
 
     async def search(self) -> SearchListing | None:
+        """Report what a search finds, and return it; None if no search is wanted or available, or if it fails."""
         if SEARCH in self.target.watched:
             faults = self.faults
         elif NAMES in self.target.watched:
@@ -129,6 +130,7 @@ class _Discovery:
         return answer.value
 
     async def list_shield_zones(self, listing: SearchListing | None) -> ResourceList | None:
+        """Report the shield zones, named by `listing`, and return them; None if the list is not wanted, or fails."""
         if SHIELD_ZONES in self.target.watched:
             faults = self.faults
         elif listing is not None and NAMES in self.target.watched and POLLED_SHIELD_ZONES in self.target.watched:
@@ -151,6 +153,7 @@ class _Discovery:
         return zones
 
     async def list_rate_limits(self, zones: ResourceList) -> None:
+        """Report the rate limits of this shard's zones; nothing if the platform does not list rate limits."""
         own_zones = [zone for zone in zones.resources if self._is_own(zone)]
         limits: list[Resource] = []
         complete = zones.complete

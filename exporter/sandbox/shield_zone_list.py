@@ -58,7 +58,8 @@ class ShieldZones:
 
     def fields(self, zone_id: int) -> dict[str, Any]:
         """Return a shield zone as the list shows it."""
-        row = self._row(zone_id)
+        rows: list[dict[str, Any]] = recorded("shield_zones")
+        row = rows[self.zones.place(zone_id) % len(rows)]
         # In a healthy world, learning mode always began today, so that it never ends.
         learning_began = day_number(self._clock.now()) * DAY if self._healthy else self._began_at
         own = {
@@ -68,10 +69,6 @@ class ShieldZones:
             "wafCustomRuleOrder": custom_rule_ids(zone_id),
         }
         return {**row, **own, **self._overrides.get(zone_id, {})}
-
-    def _row(self, zone_id: int) -> dict[str, Any]:
-        rows: list[dict[str, Any]] = recorded("shield_zones")
-        return rows[self.zones.place(zone_id) % len(rows)]
 
     def _pull_zone_id(self, zone_id: int) -> int:
         return _FIRST_PULL_ZONE_ID + self.zones.place(zone_id)

@@ -177,9 +177,9 @@ class EndpointMetric(Section):
         """Require one source, a name and keys that fit it, and no label from a field that is named like a secret."""
         sources = _given(self, _SOURCE_KEYS)
         if len(sources) != 1:
-            wrong_key = sources[1] if sources else "name"
             found = " and ".join(sources) or "none"
-            yield (wrong_key,), f"found {found}, expected one of {', '.join(_SOURCE_KEYS)}"
+            # The fault is that of the second source or, without any, that of the metric itself.
+            yield tuple(sources[1:2]), f"found {found}, expected one of {', '.join(_SOURCE_KEYS)}"
             return
         source = sources[0]
         is_info = source == "info"
