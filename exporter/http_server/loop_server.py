@@ -74,7 +74,7 @@ class LoopServer(uvicorn.Server):
 
     Args:
         bound: the socket of `bind`, which `stop` closes.
-        tls: returns the TLS context of the next connection; None for plain HTTP.
+        tls: returns the TLS context of the next connection, or None for plain HTTP.
         ready: returns the answer to a request that needs no application.
         has_date: whether the server adds a `Date` header.
     """
@@ -84,7 +84,7 @@ class LoopServer(uvicorn.Server):
         bound: socket.socket,
         app: ASGIApp,
         connections: Connections,
-        tls: Callable[[], ssl.SSLContext] | None = None,
+        tls: Callable[[], ssl.SSLContext | None] = lambda: None,
         ready: Ready = NOTHING_READY,
         *,
         has_date: bool = True,
@@ -185,7 +185,7 @@ class LoopServer(uvicorn.Server):
             raise
 
     async def _connect(self, protocol: asyncio.Protocol, accepted: socket.socket) -> None:
-        context = self._tls() if self._tls is not None else None
+        context = self._tls()
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: protocol,

@@ -75,7 +75,7 @@ class WebServer:
             self._socket,
             access,
             self._connections,
-            None if self._tls is None else self._tls.latest,
+            lambda: None if self._tls is None else self._tls.latest(),
             # Ready answers are sent without access control.
             lambda scope: ready(scope) if access.is_open else None,
         )
@@ -93,7 +93,7 @@ class WebServer:
         config = await blocking(self._files, load_web_config, self._config_file)
         settings = config.tls_server_config
         if settings is not None and self._tls is not None:
-            await blocking(self._files, self._tls.replace, settings)
+            self._tls = await blocking(self._files, ServerTls, settings, self._files)
         elif settings is not None or self._tls is not None:
             logger().warning("only a restart switches TLS on or off")
             config = config.model_copy(update={"tls_server_config": self._config.tls_server_config})

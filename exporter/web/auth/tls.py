@@ -168,22 +168,19 @@ def _checked_connection_class(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
 
 class ServerTls:
-    """The server's TLS context, which follows the content of the files; raises TlsSettingError as `replace` does.
+    """The server's TLS context, which follows the content of the files.
 
-    If a file cannot be used any more, the former context stays in force. `executor` reads the files for `latest`.
+    `executor` reads the files again for `latest`; if one cannot be used any more, the former context stays in force.
+    Raises TlsSettingError if the settings, or the files at first, cannot be used.
     """
 
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:
+        self._settings = settings
         self._executor = executor
         self._fault = ""
         self._reading: asyncio.Future[None] | None = None
-        self.replace(settings)
-
-    def replace(self, settings: TlsSettings) -> None:
-        """Apply settings to new connections; if they raise TlsSettingError, the former settings stay in force."""
-        pems = read_pems(settings)
-        self._current = server_context(settings, pems)
-        self._settings, self._pems = settings, pems
+        self._pems = read_pems(settings)
+        self._current = server_context(settings, self._pems)
 
     def latest(self) -> ssl.SSLContext:
         """Return the context for the next connection; for later ones, the files are read in the background."""
@@ -195,8 +192,10 @@ class ServerTls:
 
     def _refresh(self) -> None:
         try:
-            if read_pems(self._settings) != self._pems:
-                self.replace(self._settings)
+            pems = read_pems(self._settings)
+            if pems != self._pems:
+                self._current = server_context(self._settings, pems)
+                self._pems = pems
             self._fault = ""
         except TlsSettingError as error:
             if error.message != self._fault:
