@@ -17,8 +17,7 @@ from exporter.targets.target import DATABASE_PREFIX
 from exporter.telemetry import Telemetry
 from exporter.wiring.clients import Access, accesses_of, client_of
 
-# The kinds of targets that are polled in databases, and not in accounts.
-_IN_DATABASES = ("database", "query")
+_KINDS_IN_DATABASES = ("database", "query")
 # How many seconds a spare waits before it tries the keys again. A failed call is repeated for at most as long.
 TRY_KEYS_SECONDS = 30.0
 # An account is up for this many intervals, and a timeout, after an authenticated answer, because a poll may be late.
@@ -123,7 +122,7 @@ class Accounts:
     def use(self, entries: Mapping[str, Account], plans: Mapping[str, Plan]) -> None:
         """Use the accounts and databases that `build` has returned, and create the series of their calls."""
         self.entries, self._plans = entries, plans
-        collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _IN_DATABASES]
+        collectors = [plan.collector for plan in plans.values() if plan.collector.polls not in _KINDS_IN_DATABASES]
         operations = sorted({operation.name for collector in collectors for operation in collector.operations})
         for name in entries:
             if _is_database(name):

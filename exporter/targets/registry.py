@@ -136,6 +136,7 @@ class Registry:
                 known.is_saved = True
 
     def _select_again(self, list_keys: set[ListKey]) -> list[Target]:
+        """Select the targets of these lists, and return those that are no longer polled."""
         removed: list[Target] = []
         for list_key in sorted(list_keys):  # the same order in every run
             before = self._targets.get(list_key, {})
