@@ -1,4 +1,4 @@
-"""The options that several commands share: the configuration file, the output format, and the flags of the settings."""
+"""The options that several commands share: configuration file, output format, port, and the flags of the settings."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,8 +1,6 @@
-"""Validates configuration files, and reports their faults with file, line and key.
+"""Validates the settings and the web configuration file, and reports their faults with file, line and key.
 
 - `yaml_file.py`: reads YAML as text, with the line of each value.
 - `section.py`: the base of every section; `types.py`, `secrets.py`: the values.
 - `configuration_errors.py`: a fault and its place.
-
-The settings and the web configuration file are validated in the same way.
 """

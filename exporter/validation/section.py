@@ -147,6 +147,8 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         return f"found {_shown(details)}, {message}" if message.startswith("expected ") else message
     # pydantic's messages are "Input should be WHAT", some with ", unable to …" after it.
     expected = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]
+    if kind.startswith(("greater_than", "less_than")):
+        expected = f"a number {expected}"
     return f"found {_shown(details)}, expected {expected}"
 
 

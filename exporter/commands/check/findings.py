@@ -1,4 +1,4 @@
-"""Checks a configuration, and prints what is wrong, or the results of the polls."""
+"""Checks a configuration, and prints what is wrong and the results of the polls."""
 
 import asyncio
 import json
