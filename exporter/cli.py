@@ -17,7 +17,7 @@ COMMANDS = {
     "run": "Run the daemon.",
     "demo": "Run the exporter with a simulated platform; nothing has to be configured.",
     "check": "Validate the configuration, then poll once what the daemon would poll.",
-    "config": "Show the settings in force.",
+    "config": "Show the settings, and where each was set.",
     "explain": "Ask a running exporter why families have no series.",
     "backfill": "Write history from the platform's charts as OpenMetrics with timestamps.",
     "call": "Carry out one operation of the platform, and print the answer as JSON.",

@@ -129,7 +129,7 @@ class AccountCharts:
         first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
         # From the latest of these days on, all live counters count, so nothing has to be read.
         days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
-        shown = await self._shown(collector, target, days_to_read)
+        shown = await self._read_charts(collector, target, days_to_read)
         # The labels are those of the live series. They depend on the target only, so the payload is None.
         named = target if row is None else replace(target, name=row.name)
         target_labels = tuple(label_value(label.value(named, None)) for label in collector.labels)
@@ -150,7 +150,7 @@ class AccountCharts:
         first_days = [series.first_day for series in live.series.values() if isinstance(series, DaySeries)]
         return min([live.full_from, *first_days])
 
-    async def _shown(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
+    async def _read_charts(self, collector: TargetCollector[Any], target: Target, days: range) -> Shown:
         # Only DNS statistics can be requested for certain days; the days of another chart are read with one poll.
         size = WINDOW_DAYS if collector is dns_statistics.COLLECTOR else max(1, len(days))  # `range` refuses the step 0
         shown: Shown = {}
@@ -188,10 +188,10 @@ class AccountCharts:
         """Poll a target once. DNS statistics are requested for the days; if `days` is None, for the default window."""
         calls = self.client.calls_until(self.client.clocks.monotonic() + RETRY_SECONDS)
         caller = calls if days is None else Windowed(calls, days)
-        context = Context(caller, self.registry, self.client.utc_now(), self._found)
+        context = Context(caller, self.registry, self.client.utc_now(), self._apply_found)
         return await collector.try_poll(context, target)
 
-    async def _found(self, found: Inventory) -> None:
+    async def _apply_found(self, found: Inventory) -> None:
         self.registry.apply(self.account, found)
 
 

@@ -1,4 +1,4 @@
-"""`config`: shows the settings in force, a line for each or as JSON; secrets are masked."""
+"""`config`: shows the settings and where each was set, a line for each or as JSON; secrets are masked."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from exporter.validation.types import format_duration
 
 @click.group("config")
 def command() -> None:
-    """Show the settings that are in force; `edge-exporter assets configuration DIR` writes an example of the file."""
+    """Show the settings; `edge-exporter assets configuration DIR` writes an example of the file."""
 
 
 @command.command("show", cls=SettingsCommand, short_help="Show the merged settings and where each was set.")
