@@ -86,7 +86,7 @@ def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
 
 
 class _NonBlockingWriter(io.TextIOBase):
-    """Writes log lines to a descriptor. If it accepts nothing for 0.1 s, for example a full pipe, lines are lost.
+    """Writes log lines to a descriptor. If that accepts nothing for 0.1 s, as a full pipe does, lines are lost.
 
     `report` returns the text that says how many lines were lost; it is written before the next line.
     """
