@@ -26,7 +26,7 @@ A database is defined in the file, or by PLATFORM_DATABASE_URL and PLATFORM_DATA
 
 Exit codes: 0 success; 1 the platform refused the request, failed or gave an unusable answer, or an SQL statement
 failed; 2 nothing was sent: misuse, a wrong configuration, or a change without --yes; 3 the platform was not reached,
-or its answer did not arrive completely; 4 the key is refused, lacks a permission, or cannot be read; 5 not found;
+or its answer did not arrive completely; 4 the key is refused, lacks a permission, or cannot be used; 5 not found;
 6 the platform limits the rate (429).
 """
 
