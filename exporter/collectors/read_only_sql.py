@@ -12,6 +12,7 @@ _QUOTED_OR_COMMENT = re.compile(f"{_QUOTED}|{_COMMENT}", re.DOTALL)
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
 # The keywords of statements that may write; they may follow WITH or EXPLAIN. `replace(…)` is a function.
 _WRITING = re.compile(r"\b(insert|update|delete|replace|pragma)\b(?!\s*\()", re.IGNORECASE)
+_MAY_WRITE = "the query must only read; it is not executed, because it may write"
 
 
 def _without_quotes_and_comments(sql: str) -> str:
@@ -51,10 +52,11 @@ class ReadOnlyCheck:
             raise StatementError("the query must be a single statement")
         try:
             only_reads = await sql_over_http.is_readonly(caller, sql)
-            if only_reads:
-                self._confirmed.add((database, sql))
-        except (Rejected, NotFound, StatementError, BadAnswer):
+        except (Rejected, NotFound, StatementError, BadAnswer) as error:
             # Only `execute` is documented; a database without `describe` may refuse it in several ways.
-            only_reads = looks_read_only(sql)
+            if looks_read_only(sql):
+                return
+            raise StatementError(f"{_MAY_WRITE} ({error})") from None
         if not only_reads:
-            raise StatementError("the query must only read; it is not executed, because it may write")
+            raise StatementError(_MAY_WRITE)
+        self._confirmed.add((database, sql))

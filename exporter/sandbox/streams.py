@@ -59,15 +59,12 @@ class Stream:
             case {"type": "close_sql", "sql_id": int(sql_id)}:
                 self._stored.pop(sql_id, None)
             case {"type": "get_autocommit"}:
-                return {"is_autocommit": self._is_autocommit()}
+                return {"is_autocommit": not self._session.connection.in_transaction}
             case {"type": "close"}:
                 self.close()
             case _:
                 raise ProtocolError("This is not a valid request of the protocol")
         return {}
-
-    def _is_autocommit(self) -> bool:
-        return not self._session.connection.in_transaction
 
     def _execute(self, stmt: dict[str, Any]) -> dict[str, Any]:
         """Execute a statement with its arguments by name or, without any, by position; return its result."""
@@ -87,7 +84,8 @@ class Stream:
                 raise ProtocolError("A step of a batch must have a statement")
             result = error = None
             condition = step.get("condition")
-            if condition is None or hrana.holds(condition, results, errors, autocommit=self._is_autocommit()):
+            is_autocommit = not self._session.connection.in_transaction
+            if condition is None or hrana.holds(condition, results, errors, autocommit=is_autocommit):
                 try:
                     result = self._execute(step["stmt"])
                 except SqlError as failure:
