@@ -30,7 +30,6 @@ class Renderer:
         exposition: used only on `thread`, once the renderer was created.
         store: where changes are taken from, on the event loop.
         thread: an executor of one thread.
-        current: the last generation that is complete.
     """
 
     exposition: Exposition

@@ -43,6 +43,8 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         """Register the connection, and limit the time of its first request."""
         super().connection_made(transport)
         self._connections.add(self, waits=self._waits, abort=transport.abort)
+        # Each request has this state. The handshake has verified the certificate, if the client has shown one.
+        self.app_state["has_certificate"] = bool(transport.get_extra_info("peercert"))
         self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:

@@ -96,8 +96,6 @@ class WebServer:
             self._tls = await blocking(self._files, ServerTls, settings, self._files)
         elif settings is not None or self._tls is not None:
             logger().warning("only a restart switches TLS on or off")
-            config = config.model_copy(update={"tls_server_config": self._config.tls_server_config})
-        self._config = config
         self._access.replace(config)
         _warn_of_ignored_keys(config)
 

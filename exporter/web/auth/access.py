@@ -27,8 +27,8 @@ _MOST_CHECKS = 128
 class AccessControl:
     """ASGI middleware that admits requests as the web configuration says.
 
-    If users are configured, every request needs a user's password, except reads of the health endpoints. If neither
-    users nor required client certificates are configured, changes are accepted only from a loopback address. Changes
+    If users are configured, every request needs a user's password, except reads of the health endpoints. Otherwise,
+    changes need a client certificate, if certificates are required, or must come from a loopback address. Changes
     by a web page are never accepted, because its browser may run on this machine: browsers send an Origin with them.
 
     Passwords are checked one at a time. The last right one of each user is remembered, as a digest that also depends
@@ -82,8 +82,9 @@ class AccessControl:
             return
         if "origin" in headers:
             raise HTTPException(403, "a web page may not change anything here\n")
-        is_authenticated = bool(self._hashes) or self._needs_certificate
-        if not is_authenticated and not _is_loopback(scope["client"]):
+        # A connection may be older than the configuration that requires a certificate.
+        has_certificate = self._needs_certificate and scope.get("state", {}).get("has_certificate", False)
+        if not (self._hashes or has_certificate or _is_loopback(scope["client"])):
             raise HTTPException(
                 403, "changes are accepted only over the loopback address; configure basic auth to admit others\n"
             )

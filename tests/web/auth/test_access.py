@@ -17,7 +17,6 @@ from structlog.testing import capture_logs
 from exporter.blocking import one_thread
 from exporter.validation.configuration_errors import ConfigurationError
 from exporter.web.auth.access import AccessControl
-from exporter.web.auth.tls import TlsSettings
 from exporter.web.auth.web_config import WebConfig, load_web_config
 from exporter.web.server import WebServer
 from tests.waiting import PATIENCE, until
@@ -151,19 +150,6 @@ async def test_without_a_password_this_machine_alone_changes_something_and_no_pa
     assert answer.status_code == (403 if refusal == A_PAGE else 200)
 
 
-@pytest.mark.parametrize(
-    ("required", "refusal"), [("RequireAndVerifyClientCert", ""), ("VerifyClientCertIfGiven", HERE_ONLY)]
-)
-async def test_a_client_certificate_is_enough_to_change_something_if_it_is_required(
-    required: str, refusal: str
-) -> None:
-    # The files do not exist, because the test does not read them.
-    tls = {"cert_file": "c", "key_file": "k", "client_ca_file": "a", "client_auth_type": required}
-    async with client_of(WebConfig.model_construct(tls_server_config=TlsSettings.model_validate(tls))) as client:
-        answers = await client.get("/"), await client.post("/-/reload")
-    assert [answer.text for answer in answers] == ["GET /", refusal or "POST /-/reload"]
-
-
 async def test_the_configured_headers_are_on_every_answer() -> None:
     headers = {"X-Frame-Options": "deny", "Content-Security-Policy": "default-src 'self'", "X-XSS-Protection": ""}
     config = WebConfig.model_validate(
@@ -284,21 +270,35 @@ async def test_a_tls_file_that_is_damaged_after_its_check_is_a_fault_of_the_conf
         WebServer("127.0.0.1", 0, path)
 
 
-async def test_a_certificate_that_only_a_restart_would_require_admits_no_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("before", "required", "statuses"),
+    [
+        (TLS, "RequireAndVerifyClientCert", [403, 200]),
+        (TLS, "VerifyClientCertIfGiven", [403, 403]),
+        # Only a restart would switch TLS on.
+        ("{}", "RequireAndVerifyClientCert", [403, 403]),
+    ],
+)
+async def test_a_client_certificate_is_enough_to_change_something_if_it_is_required_and_was_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, required: str, statuses: list[int]
 ) -> None:
     monkeypatch.setattr("exporter.web.auth.access._is_loopback", lambda _client: False)
-    Authority(tmp_path).issue()
-    path = tmp_path / "web.yml"
-    path.write_text("{}")
+    authority, path = Authority(tmp_path), tmp_path / "web.yml"
+    authority.issue()
+    path.write_text(before)
     server = WebServer("127.0.0.1", 0, path)
     server.start(served())
-    path.write_text(TLS.replace("}", ", client_auth_type: RequireAndVerifyClientCert}"))
-    await server.reload()
-    async with httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.post(f"{server.url}/-/reload")
+    url = server.url.replace("127.0.0.1", "localhost")
+    contexts = authority.client(), authority.client(authority.issue("prometheus.example", "client"))
+    stranger, known = (httpx.AsyncClient(verify=context, base_url=url, trust_env=False) for context in contexts)
+    async with stranger, known:
+        # This connection stays open.
+        await stranger.get("/metrics")
+        path.write_text(TLS.replace("}", f", client_auth_type: {required}, client_ca_file: ca.pem}}"))
+        await server.reload()
+        answers = [await client.post("/-/reload") for client in (stranger, known)]
     await server.stop()
-    assert (answer.status_code, answer.text) == (403, HERE_ONLY)
+    assert [answer.status_code for answer in answers] == statuses
 
 
 async def test_many_wrong_passwords_are_refused_and_do_not_delay_one_that_was_right(
