@@ -91,7 +91,7 @@ class Collector:
         name: the `collector` label, and the `section` of a collector with settings of its own.
         polls: the kind of target that it polls.
         interval: the default interval between two polls of a target, in seconds.
-        operations: the operations without which it cannot poll. While one of them is paused, no poll begins.
+        operations: those whose answers contain its values or targets. While one of them is paused, no poll begins.
         families: every family that it can yield, in the order of the exposition.
         discovers: whether it finds targets of an account.
         supplies_names: whether its polls may find the names for which new targets wait.
@@ -242,7 +242,7 @@ def measure(
 def _by_label_values(values: Mapping[Any, T]) -> dict[LabelValues, T]:
     found: dict[LabelValues, T] = {}
     for key, value in values.items():
-        # `label_value` may make two of them equal, such as long ones. The first is kept: series must be unique.
+        # `label_value` may make two keys equal, such as long ones. The first is kept, because series must be unique.
         found.setdefault(_label_values(key), value)
     return found
 
@@ -299,9 +299,9 @@ class TargetCollector(Collector, Generic[P]):
 
     Attributes:
         fetch: makes the calls of one poll.
-        name_of: reads the target's name from the payload. If it is None, no names are read.
-        chart: reads the days (ordinal → count) for the status page. If it is None, the page draws no chart.
-        total: reads the platform's total of these days. If it is None, their sum is not checked.
+        name_of: reads the target's name from the payload; without this function, no names are read.
+        chart: reads the days (ordinal → count) for the status page; without this function, the page draws no chart.
+        total: reads the platform's total of these days; without this function, their sum is not checked.
     """
 
     name: str

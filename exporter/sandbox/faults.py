@@ -89,7 +89,7 @@ _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterV
 
 
 class Fault(BaseModel):
-    """A fault, for requests of `path`, or of paths that `path_regex` matches as a whole; for every path without either.
+    """A fault of requests of `path`, or of paths that `path_regex` matches as a whole; of any path if both are None.
 
     `times` is the number of requests to which the fault applies; None means no limit.
     """

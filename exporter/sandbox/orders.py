@@ -38,7 +38,7 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to a time of the world, unless the last one is later, or less than thirty seconds earlier.
+        """Update the table to a time of the world, unless the last update is later, or less than 30 seconds earlier.
 
         Raises:
             sqlite3.Error: the update failed.
