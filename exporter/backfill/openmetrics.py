@@ -97,7 +97,7 @@ def _lines(series: PastSeries, labels: Mapping[str, str], step: int) -> Iterator
     named = _name_with_labels(series, labels)
     # 17 digits distinguish all floats.
     for at, value in samples(series.days, step):
-        yield f"{named} {value:.17g} {at // 1000}.{at % 1000:03d}\n"
+        yield f"{named} {value:.17g} {at / 1000:.3f}\n"
 
 
 def _name_with_labels(series: PastSeries, labels: Mapping[str, str]) -> str:
