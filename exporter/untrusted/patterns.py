@@ -66,7 +66,7 @@ def _reason(report: str) -> str:
     *_, marks, last = report.splitlines()
     sentence = last.strip().removeprefix("SchemaError: ").removeprefix("error: ").rstrip(".")
     # The first character has the number 1.
-    place = f" at character {marks.index('^') - _INDENT + 1}" if "^" in marks else ""
+    place = f", at character {marks.index('^') - _INDENT + 1}" if "^" in marks else ""
     first_words, _, _ = sentence.partition(",")
     return sentence[:1].lower() + sentence[1:] + place + _INSTEAD.get(first_words, "")
 

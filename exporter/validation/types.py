@@ -94,7 +94,7 @@ def parse_url(value: str, schemes: Collection[str], example: str) -> str:
     # A URL without a port has that of its scheme, which is as valid as 1.
     if found is None or found["scheme"].lower() not in schemes or not 1 <= int(found["port"] or 1) <= _HIGHEST_PORT:
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
-        without = "without a user, a query, a fragment or a percent sign"
+        without = "without a user, a query, a fragment, a percent sign or an invalid port"
         raise ValueError(f"is not a URL with {beginnings} and {without}, such as {example}")
     return found.string.rstrip("/")
 

@@ -209,7 +209,7 @@ FINDINGS = (
     Finding(
         "Key refused", "exporter", _ACT, f"{_REFUSALS} unless on (account) {_GOOD}", ("account",), "$1 calls in 15 min"
     ),
-    Finding("Account does not answer", "exporter", _ACT, f"{_DOWN} unless on (account) {_REFUSALS}", ("account",)),
+    Finding("Account gives no good answer", "exporter", _ACT, f"{_DOWN} unless on (account) {_REFUSALS}", ("account",)),
     Finding(
         "Some calls refused",
         "exporter",
@@ -245,7 +245,7 @@ FINDINGS = (
         "Script over budget", "scripts", _LOOK, _OVER_BUDGET, ("account", "script_id", "script"), "$1 % of budget", 100
     ),
     Finding("Image tag missing", "containers", _LOOK, _TAG_MISSING, _IMAGE),
-    Finding("Database does not answer", "database", _ACT, f"{gauge('edge_database_up')} == 0", ("database",)),
+    Finding("Database gives no good answer", "database", _ACT, f"{gauge('edge_database_up')} == 0", ("database",)),
     Finding("Database query fails", "database", _LOOK, _QUERY_FAILING, ("database", "query")),
 )
 
