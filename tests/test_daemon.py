@@ -497,7 +497,7 @@ class OtherHolder(MemoryStorage):
         """Return the shard."""
         return 0
 
-    async def is_open(self) -> bool:
+    async def keep_open(self) -> bool:
         """Keep the shard, or find it taken."""
         if self.is_taken:
             raise ShardTakenError("another exporter has taken the shard")

@@ -259,7 +259,7 @@ class Ledger:
         await self._clocks.sleep(self._linger)
 
     async def _ensure_open(self) -> None:
-        if not await self._storage.is_open():
+        if not await self._storage.keep_open():
             found = await self._storage.open()
             if self._has_read_rows:
                 self._check_unchanged(found)

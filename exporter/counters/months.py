@@ -54,9 +54,12 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
     @property
     def next_day(self) -> int:
         """The ordinal of the first day of the month after `month`."""
-        # `month_of` begins a year with 1 and `divmod` with 0, so this is the next month. Later years have no dates.
-        year, next_month_from_0 = divmod(self.month, 12)
-        return date(min(year, date.max.year), next_month_from_0 + 1, 1).toordinal()
+        # `month` is 12 * year + 1 to 12. Read as 12 * year + 0 to 11, the same number is the next month.
+        year, months_before = divmod(self.month, 12)
+        if year > date.max.year:
+            # The month after the last one that has dates.
+            return date.max.toordinal() + 1
+        return date(year, months_before + 1, 1).toordinal()
 
     @property
     def value(self) -> float:

@@ -101,18 +101,19 @@ class PostgresStorage(Storage):
             return f"{total} of {total} shards are held"
         return f"shard {held_before[0]} of {total} is held"
 
-    async def is_open(self) -> bool:
-        """Return whether the session that has read the shard's rows still exists.
+    async def keep_open(self) -> bool:
+        """Keep the session that has read the shard's rows, and return whether it exists.
 
-        If the last statement was sent most of a pulse ago, another one is sent, so that the server keeps the session.
+        The server keeps a session that sends statements: one is sent if the last one was sent most of a pulse ago.
 
         Raises:
-            StorageError: the database cannot be used now.
+            StorageError: the database cannot be used now, or exporters with another number of shards are running.
         """
         session = self._certain_session()
         if session is None or not session.has_read:
             return False
         if self._clock() >= session.alive_at + self.pulse * _EARLY:
+            # This statement also finds which shards are held, and by how many in total.
             await self.locks.read(session)
         return True
 

@@ -64,9 +64,9 @@ class FileStorage(Storage):
         self._file_id = (0, 0)
         self._is_read = False
 
-    async def is_open(self) -> bool:
+    async def keep_open(self) -> bool:
         """Return whether the file is open, and is still the one that was opened."""
-        return await blocking(self._thread, self._is_open)
+        return await blocking(self._thread, self._has_file_open)
 
     async def open(self) -> dict[PollKey, StateRow]:
         """Lock and open the file; return its rows the first time, and none after that: the ledger's are newer."""
@@ -83,7 +83,7 @@ class FileStorage(Storage):
 
     # The methods from here on run on the thread.
 
-    def _is_open(self) -> bool:
+    def _has_file_open(self) -> bool:
         # What is written to a file that is no longer at the path, or to an emptied one, is lost.
         try:
             found = self._path.stat()
@@ -99,7 +99,7 @@ class FileStorage(Storage):
                 self._path.parent.mkdir(parents=True)
             if self._lock is None:
                 self._lock = _take_lock(self._path)
-            # This is called only if `_is_open` has not found the open file at its path.
+            # This is called only if `_has_file_open` has not found the open file at its path.
             if self._database is not None:
                 self._log.error("state file was lost, it is written again", path=self.location)
                 self._disconnect()

@@ -29,14 +29,14 @@ class Storage(Protocol):
 
     Attributes:
         location: where the rows are kept, without a secret.
-        pulse: about the longest time between two calls of `is_open`, in seconds.
+        pulse: about the longest time between two calls of `keep_open`, in seconds.
     """
 
     location: str = ""
     pulse: float = 3600.0
 
-    async def is_open(self) -> bool:
-        """Return whether the storage is open; if not, or not any more, the ledger opens it.
+    async def keep_open(self) -> bool:
+        """Keep the storage open, and return whether it is; if not, or not any more, the ledger opens it.
 
         Raises:
             StorageError: it cannot be used now.

@@ -200,7 +200,7 @@ class Daemon:
             await work.stop()
             raise
         self.work = work
-        self._leave_room()
+        self._limit_clients()
 
     async def stop(self) -> None:
         """Stop polling, try to commit the counters, and stop serving."""
@@ -252,13 +252,13 @@ class Daemon:
         await self.work.apply(settings, accounts)
         self.settings = settings
         configure(settings.log.level, settings.log.format)
-        self._leave_room()
+        self._limit_clients()
         self._note_loaded()
         self._log.info("configuration loaded")
 
-    def _leave_room(self) -> None:
+    def _limit_clients(self) -> None:
         accounts = self.work.schedule.accounts.values()
-        self.server.leave_room(sum(one.client.rate_limiter.max_in_flight for one in accounts))
+        self.server.limit_clients(sum(one.client.rate_limiter.max_in_flight for one in accounts))
 
     def _note_loaded(self) -> None:
         self._config_loaded = self.machine.clocks.wall()

@@ -235,7 +235,7 @@ class Explainer:
 
 
 def _has_families(collector: Collector, target: Target) -> bool:
-    """Return whether the settings of a polled target select anything that the families of a collector show."""
+    """Return whether a polled target can have families of a collector; if not, the settings have not selected them."""
     if collector is discovery.COLLECTOR:
         # Its families count what a search finds.
         return discovery.SEARCH in target.watched

@@ -104,7 +104,10 @@ class Registry:
             self._known_at(list_key).merge(found, self._addresses.get(account, ""), self._wall())
 
     def _apply_names(self, list_key: ListKey, found: ResourceList) -> None:
-        """Take in the names of a list, before `merge` does: they are compared with the names in former lists."""
+        """Keep the names that a list has changed, and forget those of resources that it ends.
+
+        Call it before `merge`, which replaces the former list, with which the names are compared.
+        """
         known = self._known_at(list_key)
         names = self._names.setdefault(list_key, {})
         for one in found.resources:

@@ -57,14 +57,17 @@ class WebServer:
         scheme = "http" if self._config.tls_server_config is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
-    def leave_room(self, outgoing: int) -> None:
-        """Set the limit of connections by the files that `outgoing` ones and `RESERVED_FILES` leave; warn if few."""
+    def limit_clients(self, outgoing: int) -> None:
+        """Limit the connections of clients, so that files are left for `outgoing` connections and `RESERVED_FILES`.
+
+        If fewer than `LEAST_CONNECTIONS` are left for clients, this is logged.
+        """
         files = file_limit()
-        room = files - RESERVED_FILES - outgoing
-        if room < LEAST_CONNECTIONS:
+        for_clients = files - RESERVED_FILES - outgoing
+        if for_clients < LEAST_CONNECTIONS:
             needed = LEAST_CONNECTIONS + RESERVED_FILES + outgoing
             logger().warning("the limit of open files is low, raise it (ulimit -n)", limit=files, needed=needed)
-        self._connections.set_limit(room)
+        self._connections.set_limit(for_clients)
 
     def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
         """Serve an application from now on; a request that `ready` answers does not reach it."""

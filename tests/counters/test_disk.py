@@ -158,9 +158,9 @@ def test_a_failed_write_is_tried_again_not_for_every_poll_but_at_the_end(path: P
         assert driver.poll(40) == 0
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        with patch.object(driver.storage, "is_open", wraps=driver.storage.is_open) as is_open:
+        with patch.object(driver.storage, "keep_open", wraps=driver.storage.keep_open) as keep_open:
             assert [driver.poll(count) for count in (50, 55, 60)] == [0, 0, 0]
-        assert is_open.call_count == 1
+        assert keep_open.call_count == 1
         other.close()
         assert driver.poll(65) == 0
     with LedgerDriver(path) as driver:

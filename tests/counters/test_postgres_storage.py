@@ -76,7 +76,7 @@ async def until_claimed(storage: PostgresStorage, index: int) -> None:
 
 async def prepare(storage: PostgresStorage) -> None:
     """Open a storage that is not open."""
-    if not await storage.is_open():
+    if not await storage.keep_open():
         await storage.open()
 
 
@@ -87,7 +87,7 @@ async def until_back(holder: PostgresStorage, other: PostgresStorage | None = No
         if other is not None:
             await prepare(other)
         try:
-            is_lost = not await holder.is_open()
+            is_lost = not await holder.keep_open()
             await prepare(holder)
         except ShardTakenError:
             raise

@@ -147,7 +147,7 @@ def _plain_cell(cell: Cell) -> Any:  # noqa: ANN401 - any JSON
 
 
 def exit_code(error: PlatformError) -> int:
-    """Return the exit code for an error: by its class or, for other classes, by `not found` in its status or key."""
+    """Return the exit code for an error: by its class, for a 404 or a key such as `not_found.rule`, else `FAULT`."""
     for classes, code in _EXIT_CODES:
         if isinstance(error, classes):
             return code

@@ -115,13 +115,20 @@ def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
         alike.setdefault((row.result, row.detail), []).append(row)
     for same in alike.values():
         if len(same) <= _MOST_ALIKE:
-            yield from (_cells(row, _named_target(row)) for row in same)
+            yield from (_cells([row], _named_target(row)) for row in same)
         else:
-            yield _cells(same[0], f"{len(same)} targets, first {_named_target(same[0])}")
+            yield _cells(same, f"{len(same)} targets, first {_named_target(same[0])}")
 
 
-def _cells(row: Row, target: str) -> tuple[str, ...]:
-    return row.collector, target, row.result, _short(row.detail or counted(row.families, "family", "families"))
+def _cells(same: Sequence[Row], target: str) -> tuple[str, ...]:
+    """Return the cells of a line that stands for rows with the same result and detail."""
+    first = same[0]
+    return first.collector, target, first.result, _short(first.detail or _families(same))
+
+
+def _families(rows: Sequence[Row]) -> str:
+    fewest, most = min(row.families for row in rows), max(row.families for row in rows)
+    return counted(most, "family", "families") if fewest == most else f"{fewest} to {most} families"
 
 
 def _named_target(row: Row) -> str:
