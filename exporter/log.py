@@ -77,7 +77,7 @@ def _report_of_lost(lines: int, steps: Processors) -> str:
 
 
 def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
-    """Return a stream to the descriptor of `out` that loses lines instead of blocking; without one, `out` itself."""
+    """Return a stream to the descriptor of `out` that loses lines instead of blocking; without a descriptor, `out`."""
     try:
         fd = out.fileno()
     except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
@@ -151,13 +151,13 @@ def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:
     out.write(escape(trace.getvalue(), keep="\n"))
 
 
-# The first steps of each log line.
+# The first processors of each log line.
 _SHARED: Processors = (
     structlog.contextvars.merge_contextvars,
     structlog.processors.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 )
-# The last steps of a log line as JSON.
+# The last processors of a log line as JSON.
 _FOR_PROGRAMS: Processors = (
     structlog.processors.format_exc_info,
     _event_first,

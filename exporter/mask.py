@@ -38,7 +38,7 @@ def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
 
 
 def has_ambiguous_password(address: str) -> bool:
-    """Return whether a parser could mistake a part of an address's password for the host, port or path, and show it."""
+    """Return whether an address may have a password of which a parser could show a part as the host, port or path."""
     without_scheme = address.split("://", maxsplit=1)[-1]
     return _AMBIGUOUS.search(without_scheme) is not None
 

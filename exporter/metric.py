@@ -34,7 +34,7 @@ class DayBuckets:
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
         has_chart: False if the answer has no usable chart.
-        is_whole: whether a count is the sum over all label values, because the answer does not contain them separately.
+        is_whole: whether a count is the sum over all label values, because the answer has no separate counts.
     """
 
     days: Mapping[int, float]

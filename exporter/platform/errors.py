@@ -111,7 +111,7 @@ class RequestTimeout(StatusError, reason="request_timeout"):
 
 
 class RateLimited(StatusError, reason="rate_limited"):
-    """429: too many requests; or a pause is longer than the call may wait, and the call is not sent."""
+    """429: too many requests; or a pause is longer than the call may wait, and no request is sent."""
 
 
 class ServerError(StatusError, reason="server_error"):
@@ -126,8 +126,8 @@ class BadAnswer(PlatformError, reason="bad_answer"):
     """An answer whose body or headers cannot be used."""
 
 
-class BodyTooLarge(BadAnswer, reason="too_large"):
-    """The body, a header, or the number of headers exceeds its limit."""
+class TooLarge(BadAnswer, reason="too_large"):
+    """The body or the head of the answer exceeds a limit."""
 
 
 class NotJson(BadAnswer, reason="not_json"):
@@ -151,7 +151,7 @@ class StatementError(PlatformError, reason="sql"):
 
 
 class CredentialError(PlatformError, reason="credential"):
-    """The key or token cannot be read, or a header cannot contain it."""
+    """The key or token cannot be read, is empty, or cannot be contained in a header."""
 
 
 _BY_STATUS: dict[int, type[StatusError]] = {

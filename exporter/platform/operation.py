@@ -121,7 +121,7 @@ class Caller(Protocol):
 
 @cache
 def normalized_url(base_url: str) -> str:
-    """Return an address in a form that does not depend on a default port, or on the case of scheme and host."""
+    """Return a form of an address for comparisons, without a default port, and with scheme and host in lower case."""
     parts = urlsplit(base_url)
     host, port = parts.hostname or "", parts.port
     host_and_port = host if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{host}:{port}"

@@ -215,7 +215,7 @@ def _validate_item(value: Any, handler: ValidatorFunctionWrapHandler, info: Vali
 
 
 def describe(error: ValidationError) -> str:
-    """Describe the first faults in one line: where, and what was expected, but no values; the others are counted."""
+    """Describe the first faults: where, and what was expected, but no values; the others are counted."""
     faults = error.errors(include_url=False, include_input=False, include_context=False)
     parts = []
     for fault in faults[:_MOST_DESCRIBED]:

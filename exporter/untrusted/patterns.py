@@ -1,7 +1,7 @@
-"""Regular expressions of the configuration, matched in linear time by the engine of pydantic-core, Rust's `regex`.
+"""Regular expressions of users, matched in linear time by the engine of pydantic-core, Rust's `regex`.
 
-Patterns are matched against names from the platform. With a pattern such as `(a+)+$` and a certain name, Python's own
-engine would run for years.
+Those of the configuration are matched against names from the platform. With a pattern such as `(a+)+$` and a certain
+name, Python's own engine would run for years.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _INSTEAD = {"look-around": "; use a simpler pattern that matches more, and exclu
 
 
 class PatternError(ValueError):
-    """A text is not a pattern; the message says why and, where known, what to write."""
+    """A text is not a valid pattern; the message says why and, where known, what to write."""
 
 
 @dataclass(frozen=True, slots=True)

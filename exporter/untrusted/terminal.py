@@ -5,8 +5,8 @@ def escape(text: str, *, keep: str = "") -> str:
     r"""Replace every character that `str.isprintable` refuses by its JSON escape, such as `\u001b`.
 
     These are control and format characters, line breaks, spaces other than U+0020, private and unassigned characters,
-    and halves of surrogate pairs. Characters in `keep` are not escaped. JSON still means the same afterwards, if its
-    white space is kept.
+    and halves of surrogate pairs. Characters in `keep` are not escaped. JSON still means the same afterwards, if
+    `keep` contains the line breaks and tabs between its values.
     """
     return "".join(char if char.isprintable() or char in keep else _escaped(char) for char in text)
 

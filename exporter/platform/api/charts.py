@@ -40,7 +40,7 @@ class Buckets(NamedTuple):
         has_unreadable_keys: whether a bucket has a key that is not a date.
         width: the days between the beginnings of neighbouring buckets, if all of these distances are equal and longer
             than a day; if all are at least 28 days, as those of months, the shortest. Otherwise, or with fewer than
-            three dates, 0. Either the buckets are so long, or the days between them are missing.
+            three dates, 0. If it is not 0, the buckets are that long, or days between them are missing.
     """
 
     sums: dict[int, float] | None

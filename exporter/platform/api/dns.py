@@ -42,8 +42,8 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets of all charts have the same width of more than a day, and those of all queries add
-                up to the total: no days are missing between them.
+            WrongShape: the buckets of all charts have the same width of more than a day, and no days are missing
+                between them: the chart of all queries adds up to the total.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]

@@ -151,7 +151,7 @@ async def execute(
     may write; then the request is not repeated after a failure.
 
     Raises:
-        PlatformError: there is no usable answer to the whole request.
+        PlatformError: there is no usable answer.
     """
     answer = await caller.call(execute_request(statements, writes=writes))
     outcomes = [

@@ -29,7 +29,7 @@ T = TypeVar("T")
 # The highest number of attempts of a read.
 ATTEMPTS = 3
 # The highest random part of the wait before the second attempt, in seconds; it doubles with each further attempt.
-FIRST_WAIT = 0.5
+FIRST_JITTER = 0.5
 # The longest wait, in seconds, for a retry or for the end of a pause. If the wait would be longer, the call fails.
 LONGEST_WAIT = 2.0
 # There is no retry if less than this many seconds would be left for it.
@@ -96,7 +96,7 @@ class Client:
             await self._transport.aclose()
 
     def calls_until(self, moment: float) -> "PollCalls":
-        """Return the calls of a poll or a command; answers are useless after this moment of the monotonic clock."""
+        """Return the calls of a poll or another task; answers are useless after this moment of the monotonic clock."""
         return PollCalls(self, moment)
 
     def utc_now(self) -> datetime:
@@ -104,7 +104,7 @@ class Client:
         return self.platform_time.now() or self.clocks.utc()
 
     async def open_transport(self) -> httpx.AsyncBaseTransport:
-        """Return the transport; the first call creates it, which is not part of the time limit of an attempt."""
+        """Return the transport, which is created if there is none yet."""
         async with self._transport_lock:
             if self._transport is None:
                 self._transport = await self.connect()
@@ -217,7 +217,7 @@ class ReadyCall(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class PollCalls:
-    """The calls of one poll, or of one command.
+    """The calls of one poll or another task.
 
     Attributes:
         until: the time on the monotonic clock after which answers are useless. It limits retries, not first attempts.
@@ -229,7 +229,7 @@ class PollCalls:
     call_count: int = 0
 
     async def call(self, request: Request[T]) -> Answer[T]:
-        """Send a request; after a temporary failure, repeat a read if enough time is left.
+        """Send a request; after a temporary failure, a read may be repeated.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -297,7 +297,7 @@ class PollCalls:
         """Return the seconds until the next attempt; None: no retry."""
         if not errors.may_be_retried(error) or operation.writes or attempt >= ATTEMPTS:
             return None
-        jitter = self.client.random() * FIRST_WAIT * 2 ** (attempt - 1)
+        jitter = self.client.random() * FIRST_JITTER * 2 ** (attempt - 1)
         wait = max(jitter + (error.retry_after or 0.0), self.client.rate_limiter.paused_for(operation.name))
         left = self.until - self.client.clocks.monotonic()
         return wait if wait <= LONGEST_WAIT and wait + SHORTEST_ATTEMPT <= left else None
@@ -333,7 +333,7 @@ _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
     (httpx.ConnectTimeout, errors.ConnectTimeout, "no connection within the time limit"),
     (httpx.ConnectError, errors.Refused, "no connection could be made"),
     (httpx.NetworkError, errors.Reset, "the connection ended before the answer did"),
-    (HeadTooLarge, errors.BodyTooLarge, "the head of the answer has over 128 headers, or a line over 8,190 bytes"),
+    (HeadTooLarge, errors.TooLarge, "the head of the answer has over 128 headers, or a line over 8,190 bytes"),
     (httpx.DecodingError, errors.NotJson, "the body cannot be decoded"),
     (httpx.RemoteProtocolError, errors.NotHttp, "the answer is not HTTP"),
     (httpx.HTTPError, errors.TransportError, "the call failed"),

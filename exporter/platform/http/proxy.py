@@ -35,7 +35,7 @@ def connector(
         base_url: the address of the calls; the proxy in the environment depends on it.
         max_in_flight: the highest number of connections.
         lookups: the executor on which host names are looked up.
-        connect_seconds: the time limit for connecting, without the look-up.
+        connect_seconds: the time limit of each try to connect, without the look-up.
 
     Raises:
         ProxyFault: the environment's proxy setting cannot be used.
@@ -73,6 +73,7 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
 
 
 def _address_and_variable(base_url: str) -> tuple[str, str]:
+    """Return the address of the proxy, and the name of the variable with it; both are empty without a proxy."""
     parts = urlsplit(base_url)
     # For a variable such as `HTTPS_PROXY`, the key is `https`; `ALL_PROXY` is `all`, and `NO_PROXY` is `no`.
     proxies = getproxies_environment()

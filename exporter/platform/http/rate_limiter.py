@@ -1,9 +1,10 @@
 """The request budget of an account or database: a rate, a limit of calls in flight, and the pauses of operations.
 
-An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation, and halves the rate unless the
-operation was paused already. The rate rises again with each other answer, except a 5xx. If two operations are paused at
-the same time, all calls wait. The length of a pause is guessed: at first up to a second, then twice as long each time,
-up to a minute. If `Retry-After` asks for a longer pause, it lasts as long as asked, up to five minutes.
+An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. It also halves the rate, down
+to a sixteenth, unless the operation was paused already. The rate rises again with each other answer, except a 5xx. If
+two operations are paused at the same time, all calls wait. The length of a pause is guessed: at first up to a second,
+then up to twice as long each time, up to a minute. If `Retry-After` asks for a longer pause, it lasts as long as asked,
+up to five minutes.
 """
 
 import asyncio
@@ -42,8 +43,8 @@ class RateLimiter:
         random: returns a number in [0, 1); a guessed pause is between half of the guess and all of it.
 
     Attributes:
-        rate: the requests a second that are granted if no answer has asked to wait.
-        max_in_flight: the calls at once that are granted.
+        rate: the highest number of requests a second.
+        max_in_flight: the highest number of calls at once.
     """
 
     def __init__(self, rate: float, max_in_flight: int, *, clocks: Clocks, random: Callable[[], float]) -> None:
@@ -115,7 +116,7 @@ class RateLimiter:
         self._in_flight.release()
 
     def recover(self, operation: str) -> None:
-        """Raise the rate again, and forget a pause that has ended, after an answer that does not ask to wait."""
+        """Raise the rate after an answer that asks for no wait; forget the last guess if no pause applies."""
         self._granted_share = min(1.0, self._granted_share + RECOVERY_PER_ANSWER)
         if operation in self._pauses and not self.paused_for(operation):
             del self._pauses[operation]

@@ -8,12 +8,10 @@ from functools import lru_cache
 LONGEST_RETRY_AFTER = 3600.0
 
 
+# Cached, because successive answers often have the same date.
 @lru_cache(maxsize=64)
 def http_date(text: str | None) -> datetime | None:
-    """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable.
-
-    Results are cached, because successive answers often have the same date.
-    """
+    """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable."""
     if not text:
         return None
     try:

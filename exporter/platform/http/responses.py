@@ -32,7 +32,7 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
     `most_bytes` is the limit of the body of a success. `secrets` are masked as `body_without_secrets` does it.
 
     Raises:
-        BodyTooLarge: the answer is a success, and its body has more bytes.
+        TooLarge: the answer is a success, and its body has more bytes.
         httpx.RequestError: the body cannot be received or decoded.
     """
     limit = most_bytes if response.is_success else ERROR_BODY_LIMIT
@@ -53,8 +53,8 @@ async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable
     return body_without_secrets(b"".join(pieces), secrets)
 
 
-def _too_large(most_bytes: int, response: httpx.Response) -> errors.BodyTooLarge:
-    return errors.BodyTooLarge(f"the body has more than {most_bytes} bytes", status=response.status_code)
+def _too_large(most_bytes: int, response: httpx.Response) -> errors.TooLarge:
+    return errors.TooLarge(f"the body has more than {most_bytes} bytes", status=response.status_code)
 
 
 # Parts of error keys which mean that the plan does not include the feature, or that the feature was never set up.
@@ -74,7 +74,7 @@ class Failure(NamedTuple):
     """The failure that a body describes (interface document, Errors).
 
     Attributes:
-        message: the texts of the body that have printable characters, of any length; empty for HTML or XML.
+        message: the body's messages, of any length; empty if there are none, and for HTML or XML.
         key: the platform's key for the error.
         status: the `statusCode` in the body, if it is 400 or more; else 0.
         is_reported: whether the body is that of a failure even if the HTTP status is a success.
@@ -204,7 +204,7 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unexpected: set[str]) -> T:
 
 
 def _integer(digits: str) -> int | float:
-    """Convert an integer of JSON; one that is too large for a float becomes infinity."""
+    """Convert an integer of JSON; if it is longer than `_MOST_DIGITS`, it becomes infinite."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 

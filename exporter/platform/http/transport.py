@@ -35,7 +35,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     """A pool of connections, which keeps no cookies, and sends each request once.
 
     Args:
-        connect_seconds: the time limit for connecting, without the look-up.
+        connect_seconds: the time limit of each try to connect, without the look-up.
         lookups: the executor on which host names are looked up.
 
     Attributes:
@@ -93,7 +93,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 proxy=self._proxy,
                 proxy_headers=self._proxy_headers,
             )
-        except CAUGHT as error:
+        except _CAUGHT as error:
             was_lost = isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError)
             if was_lost:
                 self.losses += 1
@@ -120,7 +120,7 @@ class _NameLookups:
 
 
 class _Connection(ResponseHandler):
-    """A connection that is not used again if bytes followed its last answer, or if the pool lost another connection."""
+    """A connection that is not used again if bytes followed its last answer, or if the pool's `losses` increases."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pool: AiohttpTransport) -> None:
         super().__init__(loop)
@@ -149,7 +149,7 @@ class _Body(httpx.AsyncByteStream):
     async def __anext__(self) -> bytes:
         try:
             part = await self.response.content.readany()
-        except CAUGHT as error:
+        except _CAUGHT as error:
             _raise(error)
         if not part:
             raise StopAsyncIteration
@@ -159,7 +159,7 @@ class _Body(httpx.AsyncByteStream):
         """Return the connection to the pool; it is closed if the body was not read to its end."""
         try:
             self.response.release()
-        except CAUGHT as error:
+        except _CAUGHT as error:
             _raise(error)
 
 
@@ -167,7 +167,7 @@ class _Body(httpx.AsyncByteStream):
 # connection was made.
 _LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 # The exceptions of aiohttp and the sockets that are translated.
-CAUGHT = (aiohttp.ClientError, OSError, ValueError)
+_CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 
 # Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry that matches any exception
 # of the chain decides.
@@ -179,7 +179,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
     ((aiohttp.ServerTimeoutError, TimeoutError), httpx.ConnectTimeout),
     ((aiohttp.ClientConnectorError,), httpx.ConnectError),
     ((ContentEncodingError,), httpx.DecodingError),
-    # aiohttp reports a truncated body as a fault of its encoding, too.
+    # Before `HttpProcessingError`: the cause of this exception is one if the body was cut off.
     ((aiohttp.ClientPayloadError,), httpx.ReadError),
     ((aiohttp.ClientResponseError, HttpProcessingError), httpx.RemoteProtocolError),
     ((aiohttp.ClientError, OSError), httpx.ReadError),
@@ -187,7 +187,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
 
 
 def _raise(error: BaseException, *, is_proxied: bool = False) -> NoReturn:
-    """Raise the exception of httpx for `error`, and keep `error`, which contains the key, out of tracebacks."""
+    """Raise the exception of httpx for `error`, and keep `error`, which may contain the key, out of tracebacks."""
     fault = _translated(error, is_proxied=is_proxied)
     # aiohttp stores the exception with the body, and its traceback refers to the body: memory that would stay in use.
     error.__traceback__ = None

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from exporter.platform.api import dns, shield, sql_over_http
-from exporter.platform.errors import BodyTooLarge, NotAvailable, NotFound, PlatformError, RateLimited, ServerError
+from exporter.platform.errors import NotAvailable, NotFound, PlatformError, RateLimited, ServerError, TooLarge
 from exporter.platform.http.client import LONG_BODY
 from exporter.platform.http.responses import ERROR_BODY_LIMIT
 from exporter.platform.operation import PAGE_LIMIT, Operation, Request
@@ -118,7 +118,7 @@ async def test_the_documented_answers_without_pages_may_be_four_times_as_long() 
         longest, too_long = body.ljust(4 * PAGE_LIMIT), body.ljust(4 * PAGE_LIMIT + 1)
         async with answered(Reply(200, longest), Reply(200, too_long)) as (kit, _):
             assert len((await kit.calls.call(request)).raw) == 4 * PAGE_LIMIT
-            with pytest.raises(BodyTooLarge, match="more than 16777216 bytes"):
+            with pytest.raises(TooLarge, match="more than 16777216 bytes"):
                 await kit.calls.call(request)
 
 
