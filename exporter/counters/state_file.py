@@ -96,7 +96,7 @@ class FileStorage(Storage):
         try:
             # If the folder's name is that of a file, opening the lock fails with a clearer error.
             with suppress(FileExistsError):
-                self._path.parent.mkdir(parents=True)
+                self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
                 self._lock = _take_lock(self._path)
             # This is called only if `_has_file_open` has not found the open file at its path.
