@@ -59,7 +59,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
         refusal = b""
         with error, suppress(OSError, HTTPException):  # its text may break off
             refusal = error.read(_REFUSAL_BYTES)
-        complain(refusal.decode("utf-8", "replace").strip() or f"{url} answered {error.code}")
+        complain(f"{url} answered {error.code}: {refusal.decode('utf-8', 'replace').strip() or error.reason}")
     except (OSError, HTTPException, ValueError) as error:
         # The `reason` of a URLError says what caused it.
         reason = getattr(error, "reason", error)

@@ -96,7 +96,7 @@ def test_a_password_is_read_from_a_file_or_stdin(served: Served) -> None:
     ("sent", "said"),
     [
         (b"220 mail.example.net\r\n", "no edge-exporter answers at URL ("),
-        (b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nx", "URL answered 500\n"),
+        (b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nx", "URL answered 500: No\n"),
     ],
 )
 async def test_a_server_without_a_whole_http_answer_is_named(sent: bytes, said: str) -> None:
