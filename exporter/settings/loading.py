@@ -39,15 +39,10 @@ def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path 
 
 
 def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
-    """Load the settings from flags, environment and file.
+    """Load the settings; raises ConfigurationError if the file cannot be read, or the settings are wrong.
 
-    Args:
-        config: the configuration file; without one, the file that `EDGE_EXPORTER_CONFIG` names, if any.
-        flag_values: flag, such as `--web.listen` → its text.
-        environ: the environment; a blank variable counts as not set.
-
-    Raises:
-        ConfigurationError: the file cannot be read, or the settings are wrong.
+    Without `config`, the file is the one that `EDGE_EXPORTER_CONFIG` names, if any. `flag_values` is flag, such as
+    `--web.listen` → its text. A blank variable of the environment counts as not set.
     """
     config = configuration_file(config, environ)
     file = MarkedFile() if config is None else read_marked(config)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Annotated
 
@@ -30,8 +31,8 @@ _LABEL_NAME = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
 # An '@' is not allowed: in user:password@host, a parser could mistake a part of the password for the host.
 _URL = re.compile(
     r"(?P<scheme>[a-z]+)://"
-    r"(?:\[[0-9a-f:.]+\]|[^\x00-\x20\x7f-\xa0/?#@:%\[\]\\]+)(?::(?P<port>[0-9]{1,5}))?"
-    r"(?:/[^\x00-\x20\x7f-\xa0?#@%]*)?",
+    r"(?P<host>\[[0-9a-f:.]+\]|[^\x00-\x20\x7f-\xa0/?#@:%\[\]\\]+)(?::(?P<port>[0-9]{1,5}))?"
+    r"(?:/[^\x00-\x20\x7f-\xa0\ud800-\udfff?#@%]*)?",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -86,17 +87,24 @@ def parse_listen(value: object) -> ListenAddress:
 
 
 def parse_url(value: str, schemes: Collection[str], example: str) -> str:
-    """Validate the address of a server, and return it without slashes at its end.
-
-    No error shows the address, because a part of it may be a secret.
-    """
+    """Validate the address of a server, and return it without slashes at its end."""
     found = _URL.fullmatch(value.strip())
+    is_host_valid = found is not None and _can_be_looked_up(found["host"])
     # A URL without a port has that of its scheme, which is as valid as 1.
-    if found is None or found["scheme"].lower() not in schemes or not 1 <= int(found["port"] or 1) <= _HIGHEST_PORT:
+    is_port_valid = found is not None and 1 <= int(found["port"] or 1) <= _HIGHEST_PORT
+    if found is None or found["scheme"].lower() not in schemes or not is_host_valid or not is_port_valid:
+        # The error does not show the address, because a part of it may be a secret.
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
         without = "without a user, a query, a fragment, a percent sign or an invalid port"
         raise ValueError(f"is not a URL with {beginnings} and {without}, such as {example}")
     return found.string.rstrip("/")
+
+
+def _can_be_looked_up(host: str) -> bool:
+    try:
+        return bool(IPv6Address(host[1:-1]) if host.startswith("[") else host.encode("idna"))
+    except ValueError:
+        return False
 
 
 def _http_url(example: str) -> AfterValidator:

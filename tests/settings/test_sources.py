@@ -12,6 +12,7 @@ from exporter.settings.flags import Flag, flags
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
+from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.section import leaves
 from tests.commands.transcript import assert_cases, printed
 from tests.settings.configurations import ACCOUNT, ENOUGH, load_text, refusal, write
@@ -102,6 +103,12 @@ def test_every_flag_and_its_variable_set_the_same(flag: Flag, tmp_path: Path, mo
     assert by_flag == by_variable
     assert by_flag != list(leaves(load(None, {}, ENOUGH)))
     assert flag.help.endswith(".")
+
+
+@pytest.mark.parametrize("host", ["\udcff", "[1.2.3.4]", "[::1::]", "ä..example", f"{'a' * 64}.example"])
+def test_an_address_whose_host_cannot_be_looked_up_is_refused(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="base_url: is not a URL"):
+        load(None, {"--base-url": f"https://{host}:8443/edge"}, ENOUGH)
 
 
 def test_no_flag_takes_a_secret() -> None:
