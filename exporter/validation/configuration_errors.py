@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFault:
-    """A fault of a configuration; `path` is its key, such as `accounts[0].timeout`; empty if it concerns no single key."""
+    """A fault of a configuration; `path` is its key, such as `accounts[0].timeout`, or empty if it has none."""
 
     message: str
     path: str = ""
