@@ -97,8 +97,7 @@ class Collector:
         supplies_names: whether its polls may find the names for which new targets wait.
         every_shard: whether the processes of all shards make its polls, because the answers contain targets of all
             shards. Only the shard of the polled target itself publishes that target's series.
-        owns_target: whether a 404 means that the target no longer exists. Then the target's families of all collectors
-            end.
+        owns_target: whether a 404 means that the target no longer exists, which ends its families of all collectors.
     """
 
     __slots__ = ()

@@ -40,7 +40,7 @@ _NEEDS_PAGE = "needs the key page, which names the query parameter of the page n
 _WITH_INFO = "set together with info, which takes neither a label nor a scale"
 # Labels that Prometheus, histograms, summaries or the exporter's own series use.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
-_TAKEN_NAMES = frozenset(
+TAKEN_COLLECTOR_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
 )
 # The names of pull zones have the kind `cdn`, which no collector polls.
@@ -78,7 +78,7 @@ def _parse_path(value: object) -> Path:
 def _parse_name(value: str) -> str:
     if not _NAME.fullmatch(value):
         raise ValueError("expected at most 63 lower-case letters, digits and '_', beginning with a letter")
-    if value in _TAKEN_NAMES:
+    if value in TAKEN_COLLECTOR_NAMES:
         raise ValueError(f"'{value}' is taken: the exporter has a collector, operation or kind of that name")
     return value
 

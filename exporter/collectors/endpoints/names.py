@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from exporter.collectors.catalogue import CATALOGUE
-from exporter.collectors.endpoints.endpoint import KIND_LABELS, Endpoint
+from exporter.collectors.endpoints.endpoint import KIND_LABELS, TAKEN_COLLECTOR_NAMES, Endpoint
 from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.validation.configuration_errors import KeyPath, suggestion
 from exporter.validation.section import Conflict, duplicates
@@ -24,11 +24,13 @@ def wrong_names(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
 
 
 def _collector_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
-    by_path: dict[KeyPath, Endpoint] = {("endpoints", index, "name"): one for index, one in enumerate(endpoints)}
-    names = [(path, endpoint.name) for path, endpoint in by_path.items()]
-    # A list of targets has a collector of its own.
-    lists = [(path, endpoint.name + LIST_SUFFIX) for path, endpoint in by_path.items() if endpoint.each]
-    yield from duplicates([*names, *lists])
+    yield from duplicates((("endpoints", index, "name"), one.name) for index, one in enumerate(endpoints))
+    taken = {*TAKEN_COLLECTOR_NAMES, *(one.name for one in endpoints)}
+    for index, endpoint in enumerate(endpoints):
+        list_name = endpoint.name + LIST_SUFFIX
+        if endpoint.each and list_name in taken:
+            message = f"'{list_name}', the name of the collector of its list, is taken; expected another name"
+            yield ("endpoints", index, "name"), message
 
 
 def _kind_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:

@@ -59,8 +59,7 @@ def _read(
 ) -> Mapping[str, T] | T | None:
     """Return the converted result of an expression or, with a label, label value → converted result.
 
-    `convert` is not called for a missing value, which gives None; it receives None for a null that `Expression.is_null`
-    finds.
+    `convert` is not called for a missing value, but receives None for a null that `Expression.is_null` finds.
     """
     found = expression.read(document)
     if declared.label:
