@@ -68,7 +68,7 @@ class PlatformTime:
             self._accepted_minus_monotonic = accepted_date - self._clocks.monotonic()
 
     def now(self) -> datetime | None:
-        """Return the last accepted or restored date plus the time since then; None before the first."""
+        """Return the last accepted or restored date plus the time since it was set; None before the first."""
         if self._accepted_minus_monotonic is None:
             return None
         unix_seconds = self._accepted_minus_monotonic + self._clocks.monotonic()

@@ -26,7 +26,7 @@ class PlatformError(Exception):
     Attributes:
         reason: the word for the class in metrics and logs.
         status: the HTTP status, or one in the body; 0 in an error without a status.
-        error_key: the platform's key for the error; empty without one.
+        error_key: the platform's key for the error, or the code of an SQL error; empty without one.
         retry_after: the seconds to wait before another call; None if they are not known.
     """
 
@@ -139,7 +139,7 @@ class WrongShape(BadAnswer, reason="wrong_shape"):
 
 
 class EnvelopeError(PlatformError, reason="envelope"):
-    """A failure that the body reports, as in an envelope with a success status (interface document, Errors)."""
+    """A failure that the body reports, usually under a success status (interface document, Errors)."""
 
 
 class NotAvailable(EnvelopeError, reason="not_available"):

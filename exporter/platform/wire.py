@@ -87,7 +87,7 @@ NonNegative = Annotated[Int64, Field(ge=0)] | None
 
 
 def enum_of(field: str, values: Collection[int]) -> AfterValidator:
-    """Return a validator that accepts unknown values of an enum. For these it adds `field` to the context, if any."""
+    """Return a validator that accepts unknown values of an enum, and adds `field` to the context for them."""
 
     def report_unknown(value: int | None, info: ValidationInfo) -> int | None:
         if value is not None and value not in values and info.context is not None:

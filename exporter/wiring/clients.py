@@ -22,7 +22,7 @@ from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.wiring.key_file import KeyFile
 
-# The share of an attempt's time limit that connecting may take.
+# The share of an attempt's time limit that each try to connect may take.
 CONNECT_SHARE = 0.5
 
 
