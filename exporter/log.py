@@ -7,7 +7,8 @@ import os
 import select
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal, TextIO
 
 import structlog
@@ -38,7 +39,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     lowest = logging.getLevelNamesMapping()[level.upper()]
     is_console = form == "console" or (form == "auto" and out.isatty())
     last_steps = _for_people(colours=out.isatty()) if is_console else _FOR_PROGRAMS
-    target = _without_blocking(out, lambda lines: _report_of_lost(lines, (*_SHARED, *last_steps)))
+    target = _without_blocking(out)
     structlog.configure(
         processors=[*_SHARED, *last_steps],
         wrapper_class=structlog.make_filtering_bound_logger(lowest),
@@ -66,35 +67,36 @@ def _configure_libraries(target: TextIO, lowest: int, last_steps: Processors) ->
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 
-def _report_of_lost(lines: int, steps: Processors) -> str:
+def _report_of_lost(lines: int) -> str:
     line: structlog.typing.ProcessorReturnValue = {
         "event": "log lines were lost: the reader was too slow",
         "lines": lines,
     }
-    for step in steps:
-        line = step(None, "warning", line)  # type: ignore[arg-type]  # a dictionary until the last step
+    for step in structlog.get_config()["processors"]:
+        line = step(None, "warning", line)
     return str(line)
 
 
-def _without_blocking(out: TextIO, report: Callable[[int], str]) -> TextIO:
+# Cached, because a reload configures the logs again, and the writer has what it must still report.
+@lru_cache(maxsize=1)
+def _without_blocking(out: TextIO) -> TextIO:
     """Return a stream to the descriptor of `out` that loses lines instead of blocking; without a descriptor, `out`."""
     try:
         fd = out.fileno()
     except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
         return out
-    return _NonBlockingWriter(fd, out.encoding, report)  # type: ignore[return-value]  # it has the methods that are used
+    return _NonBlockingWriter(fd, out.encoding)  # type: ignore[return-value]  # it has the methods that are used
 
 
 class _NonBlockingWriter(io.TextIOBase):
     """Writes log lines to a descriptor. If that accepts nothing for 0.1 s, as a full pipe does, lines are lost.
 
-    `report` returns the text that says how many lines were lost; it is written before the next line.
+    The next line that can be written is preceded by one that says how many were lost.
     """
 
-    def __init__(self, fd: int, encoding: str, report: Callable[[int], str]) -> None:
+    def __init__(self, fd: int, encoding: str) -> None:
         self._fd = fd
         self._encoding = encoding
-        self._report = report
         # The number of lines that were lost since the last report.
         self._lost = 0
         # Whether only the first part of the last line was written.
@@ -108,7 +110,7 @@ class _NonBlockingWriter(io.TextIOBase):
         with self._lock, contextlib.suppress(OSError):  # a closed pipe or a full disk must not make a poll fail
             if self._lost and self._is_writable():
                 lost, self._lost = self._lost, 0
-                self._write(f"{self._report(lost)}\n", lost)
+                self._write(f"{_report_of_lost(lost)}\n", lost)
             self._write(text, 1)
         return len(text)
 

@@ -102,6 +102,7 @@ def test_a_log_that_nobody_reads_stops_nothing_and_says_later_how_much_is_missin
         assert watched.poll.call_args.args == (0,), "the reader was waited for once"
         os.set_blocking(read, False)
         first = reader.read()
+        configure("info", "json", stream)
         logger().info("read again")
         logger().info("and again")
         lines = (first + reader.read()).decode().split("\n")

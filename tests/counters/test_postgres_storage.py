@@ -170,15 +170,14 @@ async def test_a_lost_session_is_opened_again_and_reads_its_rows_anew(sessions: 
 
 
 async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing_more(sessions: Sessions) -> None:
-    def poll(count: float) -> PollRecord:
-        # The target is an account, whose row is one of a shard, too.
+    def poll_of_account(count: float) -> PollRecord:
         return poll_of("102", today(count))._replace(key=PollKey.of("invoices", "main", "account", "main"))
 
     storage = sessions.storage(0)
     await storage.claim()
     ledger = Ledger(storage, linger=0.1, retry=0.1)
     await ledger.open()
-    await ledger.record(poll(40))
+    await ledger.record(poll_of_account(40))
     commit = storage.commit
 
     async def unanswered(changes: Changes) -> None:
@@ -188,7 +187,7 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
         raise StorageError("the answer was lost")
 
     storage.commit = unanswered  # type: ignore[method-assign]
-    await ledger.record(poll(45))
+    await ledger.record(poll_of_account(45))
     await waiting.until(lambda: ledger.is_taken or not ledger.fault)
     assert ledger.may_serve(), "its own rows were written"
     opened = storage.open
@@ -210,11 +209,11 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
         ending = asyncio.create_task(end_session())
         polls = []
         for _ in range(60):
-            polls.append(asyncio.create_task(ledger.record(poll(50))))
+            polls.append(asyncio.create_task(ledger.record(poll_of_account(50))))
             await asyncio.sleep(0.02)
         await asyncio.gather(*polls)
         assert await ending
-    await ledger.record(poll(60))
+    await ledger.record(poll_of_account(60))
     assert not ledger.may_serve()
     await ledger.close()
     assert sessions.execute("SELECT data FROM edge_exporter_row WHERE collector = 'invoices'") == [(b"of another",)]
