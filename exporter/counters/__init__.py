@@ -15,6 +15,7 @@ keeps them in PostgreSQL, through one session (`postgres_session.py`), which hol
         |                    claims again later |
         +------- shard n is locked again; if another process has it, or has counted since, this one becomes a spare
 
-Counters are served only while it is certain that the session exists: for 0.8 of a lease after a statement.
+These counters are served only while it is certain that the session exists: for 0.8 of a lease after a statement.
+
 In: the counts of a poll. Out: the families of counters, and of gauges that show when something changed.
 """

@@ -12,7 +12,7 @@ from exporter.metric import DayBuckets, LastChange, is_count
 
 # Days that are at least this old are closed: the platform's windows have 28 and 31 days.
 HORIZON_DAYS = 45
-# By how many days the oldest day of a window is older than its newest one, at least: the shortest window has 28 days.
+# The oldest day of a window is at least this many days older than its newest one: the shortest window has 28 days.
 SHORTEST_WINDOW_SPAN = 27
 _BEFORE_ALL_DAYS = -1_000_000
 # Day → its value. An integer takes fewer bytes in the row than a float.
