@@ -47,7 +47,7 @@ class AccountResult(NamedTuple):
 
     Attributes:
         rows: the results, collector by collector; one row if all polls fail because of the key or the address.
-        targets: the number of its targets; a target of two collectors counts twice.
+        targets: the number of its targets.
         demand: the requests a second that its targets need; None if that is unknown.
         budget: the requests a second that its budget allows.
         stretch: the factor by which intervals will be longer than configured, at least 1.
@@ -104,18 +104,19 @@ def _is_paused(work: Work, status: Status) -> bool:
 def _result(work: Work, name: str) -> AccountResult:
     plans, pace = work.schedule.plans, work.schedule.accounts[name].pace
     statuses = [one for one in all_statuses(work.parts) if one.target.client_name == name]
+    target_count = len({one.target.key for one in statuses})
     # The collectors that discover targets come first.
     order = sorted(plans, key=lambda collector: not plans[collector].collector.discovers)
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))
     if statuses and all(map(_concerns_the_account, statuses)):
         rows = [_account_row(name, statuses[0])]
         # Polls that fail make fewer calls than usual, so their demand says nothing.
-        return AccountResult(name, rows, len(statuses), demand=None, budget=pace.rate, stretch=1.0)
+        return AccountResult(name, rows, target_count, demand=None, budget=pace.rate, stretch=1.0)
     # Of a target that does not exist, only the row of the collector that found this out is shown.
     gone = work.store.gone
     shown = [one for one in statuses if one.target.key not in gone or plans[one.collector].collector.owns_target]
     rows = [_row(status) for status in shown]
-    return AccountResult(name, rows, len(statuses), demand=pace.demand, budget=pace.rate, stretch=pace.stretch)
+    return AccountResult(name, rows, target_count, demand=pace.demand, budget=pace.rate, stretch=pace.stretch)
 
 
 def _row(status: Status) -> Row:
