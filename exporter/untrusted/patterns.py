@@ -28,7 +28,7 @@ class Pattern:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_part_validator", _compiled(self.pattern))
-        # The line break ends the comment of a pattern such as `(?x)a # c`; because of `(?x)`, it is never matched.
+        # The line break ends the comment of a pattern such as `(?x)a # c`; with `(?x)`, no text has to contain it.
         object.__setattr__(self, "_whole_validator", _compiled(f"\\A(?:{self.pattern}(?x)\n)\\z"))
 
     def search(self, text: str) -> bool:

@@ -2,7 +2,7 @@
 
 
 def escape(text: str, *, keep: str = "") -> str:
-    r"""Replace every character that `str.isprintable` refuses by its JSON escape, such as `\u001b`.
+    r"""Replace every unprintable character (`str.isprintable`) by its JSON escape, such as `\u001b`.
 
     These are control and format characters, line breaks, spaces other than U+0020, private and unassigned characters,
     and halves of surrogate pairs. Characters in `keep` are not escaped. JSON still means the same afterwards, if
@@ -12,6 +12,6 @@ def escape(text: str, *, keep: str = "") -> str:
 
 
 def _escaped(char: str) -> str:
-    # A JSON escape has 16 bits: a character beyond them has two, those of its surrogate pair.
+    # A JSON escape has 16 bits: a character that needs more becomes two escapes, those of its surrogate pair.
     digits = char.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{digits[start : start + 4]}" for start in range(0, len(digits), 4))

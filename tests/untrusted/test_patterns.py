@@ -54,7 +54,7 @@ DIFFERENCES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 
 
 def result(pattern: str, text: str) -> str:
-    """Return what a pattern makes of a text, as the tables say it."""
+    """Return whether a pattern matches the whole text, a part of it or nothing, or is refused."""
     try:
         made = Pattern(pattern)
     except PatternError:

@@ -61,7 +61,7 @@ class Buckets(NamedTuple):
         return cls(None if is_unreadable else days, has_unreadable_keys=None in ordinals, width=width)
 
 
-# Cached because reading the keys takes long, and those of most zones are the same.
+# Cached because reading the keys takes long, and most zones have the same ones.
 @lru_cache(maxsize=256)
 def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
     """Return the ordinal of each key's day (None if the key is not a date), and the width of the buckets."""

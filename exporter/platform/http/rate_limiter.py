@@ -20,7 +20,7 @@ LONGEST_PAUSE = 300.0
 # The first and the longest guess of a pause, in seconds.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
-# After a time without calls, or a delay of the process, the calls of at most this many seconds are made up for at once.
+# After a time without calls, or a delay of the process, the calls of up to this many seconds are granted at once.
 BURST_SECONDS = 0.1
 # The lowest share of the rate that is granted.
 LOWEST_SHARE = 1 / 16

@@ -224,7 +224,7 @@ def _translated(error: BaseException, *, is_proxied: bool) -> httpx.RequestError
 
 
 def _message_without_key(error: BaseException) -> str:
-    # For a certificate, an exception of aiohttp contains that of TLS.
+    # If a certificate is refused, the exception of aiohttp contains the exception of TLS.
     refusal = getattr(error, "certificate_error", error)
     if isinstance(refusal, ssl.SSLCertVerificationError):
         return refusal.verify_message

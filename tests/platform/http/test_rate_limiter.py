@@ -53,7 +53,7 @@ class Time:
 
 @dataclass
 class LimitedCalls:
-    """A budget, and the tasks that need it. A call's name is its operation and, after a colon, what tells it apart."""
+    """A budget, and the tasks that need it. A call is named by its operation and, after a colon, a mark of its own."""
 
     time: Time
     rate_limiter: RateLimiter
@@ -63,7 +63,7 @@ class LimitedCalls:
     tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     def ask(self, *calls: str, longest: float = math.inf) -> None:
-        """Request calls, each in its own task, which wait no longer than this for the end of a pause."""
+        """Request calls, each in its own task; `longest` is how long they wait for the end of a pause."""
         for call in calls:
             self.tasks[call] = asyncio.create_task(self._acquire(call, longest))
 
