@@ -104,6 +104,9 @@ def _named_zone(expr: str) -> str:
 
 _REFUSED = 'reason=~"unauthorized|forbidden|credential"'
 _REFUSALS = _calls("edge_api_request_failures_total", _REFUSED)
+_OTHER_FAILURES = _calls("edge_api_request_failures_total", _REFUSED.replace("=~", "!~"))
+# While an account is down for another reason, its key may still lack the right for one collector.
+_MOSTLY_REFUSED = f"({_REFUSALS} unless on (account) {_OTHER_FAILURES} > on (account) {_REFUSALS})"
 _FAILURES = _calls("edge_api_request_failures_total")
 _GOOD = _calls("edge_api_requests_total", 'code=~"2.."', over="3m")
 _DOWN = f"({lowest(series('edge_up', ACCOUNT), 'account')} == 0 or ({_FAILURES} unless on (account) {_GOOD}))"
@@ -207,9 +210,20 @@ FINDINGS = (
     Finding("Exporter or shard missing", "exporter", _ACT, SILENT.expr, ()),
     Finding("Exporter down", "exporter", _ACT, _EXPORTER_DOWN, ("instance",)),
     Finding(
-        "Key refused", "exporter", _ACT, f"{_REFUSALS} unless on (account) {_GOOD}", ("account",), "$1 calls in 15 min"
+        "Key refused",
+        "exporter",
+        _ACT,
+        f"{_MOSTLY_REFUSED} unless on (account) {_GOOD}",
+        ("account",),
+        "$1 calls in 15 min",
     ),
-    Finding("Account gives no good answer", "exporter", _ACT, f"{_DOWN} unless on (account) {_REFUSALS}", ("account",)),
+    Finding(
+        "Account gives no good answer",
+        "exporter",
+        _ACT,
+        f"{_DOWN} unless on (account) {_MOSTLY_REFUSED}",
+        ("account",),
+    ),
     Finding(
         "Some calls refused",
         "exporter",
