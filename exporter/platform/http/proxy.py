@@ -63,7 +63,8 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
         return None
     try:
         proxy = httpx.Proxy(address if "://" in address else f"http://{address}")
-        is_usable = proxy.url.scheme in ("http", "https") and bool(proxy.url.host) and proxy.url.port != 0
+        has_usable_port = proxy.url.port is None or proxy.url.port in range(1, 65536)
+        is_usable = proxy.url.scheme in ("http", "https") and bool(proxy.url.host) and has_usable_port
     except (ValueError, httpx.InvalidURL):
         is_usable = False
     if not is_usable or has_ambiguous_password(address):

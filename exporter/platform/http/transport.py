@@ -94,8 +94,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
                 proxy_headers=self._proxy_headers,
             )
         except _CAUGHT as error:
-            was_lost = isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError)
-            if was_lost:
+            if isinstance(error, _LOST) and not isinstance(error, aiohttp.ClientConnectorError):
                 self.losses += 1
             _raise(error, is_proxied=self._proxy is not None)
         passed_on = [(name, value) for name, value in response.raw_headers if name.lower() in _PASSED_ON]

@@ -103,10 +103,10 @@ def test_addresses_networks_domains_and_ports_are_excluded(excluded: str, direct
 @pytest.mark.parametrize(
     "address",
     [
-        "gopher://127.0.0.1",
         "socks5://127.0.0.1:1080",
         "http://127.0.0.1:port",
         "http://127.0.0.1:0",
+        "http://127.0.0.1:65536",
         "http://me:1/s3cret@127.0.0.1:3128",
     ],
 )
