@@ -115,9 +115,8 @@ def test_a_file_that_is_there_is_not_overwritten(config: Path) -> None:
     ended = backfill(config)
     assert (ended.code, "already exists" in ended.err) == (2, True)
     assert (config.parent / "history.om").read_text() == "mine"
-    output = config / "history.om"
-    ended = backfill(config, "--output", str(output))
-    assert (ended.code, ended.err) == (1, f"cannot write {output}: Not a directory\n")
+    ended = backfill(config, "--output", f"{config}/history.om")
+    assert (ended.code, ended.err) == (1, f"cannot write {config}/history.om: Not a directory\n")
 
 
 def test_what_failed_is_named_and_its_name_steers_no_terminal(config: Path, platform: Platform) -> None:

@@ -39,8 +39,7 @@ def test_what_no_line_of_a_table_holds(tmp_path: Path) -> None:
     (tmp_path / "ids.txt").write_text("\ufeff# zones\n8\n\n 9 # the shop\n7\n8\n")
     settings = load_text(tmp_path, f"{ACCOUNT}    dns_zones: {{ids: [7], ids_file: ids.txt}}\n")
     assert settings.accounts[0].dns_zones.all_ids() == (7, 8, 9), "from the list, then from the file, each once"
-    settings = load_text(tmp_path, ACCOUNT.replace("hunter2", '" hunter2\\n"'))
-    key = settings.accounts[0].api_key
+    key = load_text(tmp_path, ACCOUNT.replace("hunter2", '" hunter2\\n"')).accounts[0].api_key
     assert key is not None and key.get_secret_value() == "hunter2"  # noqa: PT018 - the second needs the first
     endpoints = ", ".join(f"{{name: e{n}, path: /a, metrics: [{{name: m{n}, value: a}}]}}" for n in range(5001))
     found = refusal(tmp_path, f"{ACCOUNT}endpoints: [{endpoints}]\n")
@@ -68,8 +67,7 @@ def test_the_ordinal_of_the_host_name_is_the_shard(
 
 def test_the_settings_cannot_be_changed_and_take_nothing_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG", '{"level": "debug"}')
-    account = {"name": "main", "base_url": "https://x", "api_key": "hunter2"}
-    settings = Settings.model_validate({"accounts": [account]})
+    settings = Settings.model_validate({"accounts": [{"base_url": "https://x", "api_key": "hunter2"}]})
     assert settings.log.level == "info"
     with pytest.raises(ValidationError, match="frozen"):
         settings.log.level = "debug"
