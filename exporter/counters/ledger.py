@@ -280,7 +280,7 @@ class Ledger:
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
         for key, row in rows.items():
-            # A configured collector may have this name, too, but its keys have an id.
+            # The row of a platform's time contains it as `success`. The rows of a collector with this name have an id.
             if key == account_key(PLATFORM_TIME, key.target.account):
                 self.platform_time(key.target.account).restore(row.success)
             else:

@@ -217,13 +217,14 @@ class Work:
         telemetry.show(telemetry.mismatched, mismatched)
 
     def _show_left_out(self, statuses: Iterable[Status]) -> None:
-        dropped = Counter[str]()
+        left_out = Counter[str]()
         for one in statuses:
+            # Nothing is left out of series that have ended.
             if one.families:
-                dropped.update(one.left_out)
+                left_out.update(one.left_out)
         serves = self._settings.series.serves
-        served = {(name,): number for name, number in dropped.items() if serves(name)}
-        self._telemetry.show(self._telemetry.dropped, served)
+        numbers = {(name,): number for name, number in left_out.items() if serves(name)}
+        self._telemetry.show(self._telemetry.dropped, numbers)
 
     async def _show_absent(self) -> None:
         self._telemetry.show(self._telemetry.absent, await self._explainer.count_absent())

@@ -227,12 +227,16 @@ class Schedule:
         offset = self._places[key.collector].get(key.target, 0.0) * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
 
-    def _next_entry(self, account: str) -> DueEntry | None:
-        heap = self._heaps.get(account, [])
-        while heap and self._entry(heap[0].key) is not heap[0]:
-            # It was replaced.
+    def _next_entry(self, client_name: str) -> DueEntry | None:
+        """Return the earliest entry of an account or a database, and remove those before it that are not in force."""
+        heap = self._heaps.get(client_name, [])
+        while heap and not self._is_current(heap[0]):
             heapq.heappop(heap)
         return heap[0] if heap else None
+
+    def _is_current(self, entry: DueEntry) -> bool:
+        """Return whether no other entry has replaced this one, and its collector still polls its target."""
+        return self._entry(entry.key) is entry
 
     def _entry(self, key: PollKey) -> DueEntry | None:
         """Return the entry of a target; None if the collector does not poll the target."""
@@ -321,8 +325,8 @@ class Schedule:
                 soon.append((name, target))
         self._poll_soon(account, soon)
         if unnamed:
-            # The discoveries for which they wait are due soon, too.
             self._unnamed.setdefault(account, []).extend(unnamed)
+            # Poll soon the discoveries that supply the missing names, except those that are running.
             waited_for = [(name, one) for name, one in discoveries if PollKey(one.key, name) not in self.running]
             self._poll_soon(account, waited_for)
 

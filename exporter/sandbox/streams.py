@@ -1,4 +1,4 @@
-"""Streams of the databases' protocol."""
+"""Executes the requests of a stream: one connection of a client to a database (`hrana.py` has the protocol)."""
 
 from typing import Any
 

@@ -36,10 +36,10 @@ def all_statuses(parts: Parts) -> Iterator[Status]:
 
 
 def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Json:
-    """Return the targets that a URL's query asks for, by state (failing first), account, kind and id.
+    """Return a page of the targets that match a URL's query, ordered by state (failing first), account, kind and id.
 
-    `states` counts the targets of every state that match the rest of the query. `matched` counts those of the states
-    that are asked for, of which `targets` has at most `limit`, from the offset on.
+    In the result, `targets` has at most `limit` targets, from the offset on. `matched` is the number of all that match.
+    `states` has for each state the number of targets that match the rest of the query.
 
     Raises:
         HTTPException: a parameter is unknown or invalid (400).

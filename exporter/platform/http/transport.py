@@ -79,7 +79,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             raise httpx.LocalProtocolError("the client has been closed")
         address = request.extensions[ADDRESS]
         # Already percent-encoded, except for characters of the configuration that are not ASCII, which yarl encodes.
-        url = URL(address, encoded=address.isascii() and address.isprintable())
+        url = URL(address, encoded=address.isascii())
         # There is no `Host` header; aiohttp adds it.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
         try:
