@@ -214,8 +214,8 @@ def _translated(error: BaseException, *, is_proxied: bool) -> httpx.RequestError
     for kinds, translation in _TRANSLATIONS:
         for found in chain:
             if isinstance(found, kinds):
-                # A proxy resolves the platform's name itself, so an unknown name is that of the proxy.
-                is_proxy_unknown = is_proxied and isinstance(found, socket.gaierror)
+                # A proxy resolves the platform's name itself, so an unknown or invalid name is that of the proxy.
+                is_proxy_unknown = is_proxied and translation is Unresolved
                 kind = httpx.ProxyError if is_proxy_unknown else translation
                 return kind(_message_without_key(found))
     # Without the text of the error, which may contain the key.

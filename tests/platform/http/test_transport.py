@@ -28,7 +28,7 @@ async def test_a_proxy_on_the_way_to_https_never_sees_the_key(monkeypatch: pytes
 async def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     async with listening(Line.hung_up) as port:
         pass
-    for proxy in (f"127.0.0.1:{port}", "proxy.invalid"):
+    for proxy in (f"127.0.0.1:{port}", "proxy.invalid", "not..valid"):
         monkeypatch.setenv("HTTP_PROXY", proxy)
         async with client_of("http://platform.example") as kit:
             error = await kit.failure()
