@@ -18,7 +18,7 @@ from exporter.telemetry import Telemetry
 from exporter.wiring.clients import Access, accesses_of, client_of
 
 _KINDS_IN_DATABASES = ("database", "query")
-# How many seconds a spare waits before it tries the keys again. A failed call is repeated for at most as long.
+# How many seconds a spare waits before it tries the keys again; also the time limit for the retries of such a call.
 TRY_KEYS_SECONDS = 30.0
 # An account is up for this many intervals, and a timeout, after an authenticated answer, because a poll may be late.
 UP_INTERVALS = 1.5
@@ -154,7 +154,7 @@ class Accounts:
         return any(self._observers[name].authenticated_at is not None for name in names)
 
     async def try_keys(self) -> bool:
-        """Call the platforms until one accepts its account's key; return whether one does, or there are no accounts."""
+        """Try the key of each account until one is accepted; return whether one was, or there are no accounts."""
         for name in self._account_names():
             account = self.entries.get(name)
             if account is None:
@@ -164,7 +164,7 @@ class Accounts:
             try:
                 await global_search.count_results(client.calls_until(client.clocks.monotonic() + TRY_KEYS_SECONDS), "")
             except (Forbidden, NotAvailable):
-                # The key was accepted, but it may not search, or the plan does not include it.
+                # The key was accepted, but it lacks the right to search, or the plan does not include the search.
                 return True
             except (PlatformError, RuntimeError):  # RuntimeError: no thread can be started now
                 continue

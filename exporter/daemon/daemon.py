@@ -52,7 +52,7 @@ class Daemon:
     Attributes:
         settings: the settings that are in force.
         load: reads the settings again, for a reload.
-        database: the storage in a state database; None if the state is elsewhere.
+        database: the storage in the state database; None without a state database.
     """
 
     settings: Settings

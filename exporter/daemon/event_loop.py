@@ -14,8 +14,8 @@ TURN_SECONDS = 0.002
 # the ledger and the renderer have used them. With Python's default, which is far lower, all of them would be examined
 # during that time, which takes 5 % of a poll's time.
 YOUNG_OBJECTS = 20_000
-# After how many collections of the middle generation the oldest one, which contains all targets, is collected. Its
-# collections stop every thread, and few long-lived objects are reference cycles, so they are rarer than by default.
+# The fewest collections of the middle generation between two of the oldest one, which contains all targets. More than
+# Python's default, because collecting the oldest one takes long, and frees little: few of its objects are in cycles.
 OLDEST_ROUNDS = 35
 
 

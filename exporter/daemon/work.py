@@ -141,7 +141,7 @@ class Work:
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
         # The registry keeps the first name that it is given. A row has the name at the last poll. For a script, that is
-        # the name in the script's own answer; for other kinds, a stored list may have a newer name.
+        # usually the name in its own answer; for other kinds, a stored list may have a newer name.
         self.registry.remember({key: name for key, name in names.items() if key.kind == "script"})
         for list_key, packed in packed_lists(rows).items():
             self.registry.restore(list_key, packed)
@@ -150,7 +150,8 @@ class Work:
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         """Apply settings, with the accounts that were built from them, and begin the polls that are due.
 
-        Plans that have not changed are kept. If the address of an account has changed, its targets' series are removed.
+        Plans that have not changed are kept. Series are removed if no poll provides them any more, or the address of
+        their account has changed.
         """
         schedule, former_plans = self.schedule, self.schedule.plans
         new_plans = await blocking(self.renderer.thread, plans_of, settings)
@@ -182,7 +183,7 @@ class Work:
         if plan is None:
             return False
         target = self.registry.by_key.get(status.target.key, status.target)
-        # If the target is of another kind, the collector polls its parent.
+        # A target of another kind is not polled itself: the collector finds it in the answer for an account.
         if target.kind != plan.collector.polls:
             return True
         # If discovery is off now, its collector may still look up names; such polls have no status.
@@ -240,7 +241,7 @@ class Work:
         self.ledger.delete([key for key, row in rows if row.success < limit and key not in polled])
 
     def _last_success(self, collector: str, target: Target) -> float:
-        """Return the unix seconds of a target's last success that the ledger has committed; 0.0 without one."""
+        """Return the unix seconds of the last success that the ledger has read or committed; 0.0 without one."""
         row = self.ledger.remembered().get(PollKey(target.key, collector))
         return row.success if row is not None else 0.0
 

@@ -134,7 +134,7 @@ class Segment:
 
 def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
     size = sum(map(len, chunks))
-    # `range` refuses the step 0, also if there are no targets.
+    # At least 1, even without targets, because `range` refuses the step 0.
     per_segment = max(1, len(keys))
     if size > SEGMENT_BYTES:
         # The new segments are about half full, so that they can grow; a single target may be larger than a segment.

@@ -1,4 +1,4 @@
-"""Logs failures of targets, once when they begin and once when they end; of many, only the first are named."""
+"""Logs failures of targets and lists when they begin and when they end; of many targets, only the first are named."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -45,7 +45,7 @@ class Pace:
 
     Attributes:
         rate: the requests a second that the budget allows; changes of the granted rate are smoothed.
-        calls_per_poll: collector → the average number of calls in its recent polls.
+        calls_per_poll: collector → the average number of calls in its recent successful polls.
         poll_rates: collector → its polls a second at the configured intervals, if it has targets.
         demand: the requests a second that the targets need at the configured intervals.
         stretch: the factor by which intervals are longer than configured, at least 1.
@@ -58,13 +58,13 @@ class Pace:
     stretch: float = 1.0
 
     def note_calls(self, collector: str, calls: int) -> None:
-        """Record the number of calls of a poll that succeeded, unless it had none."""
+        """Record the number of calls of a poll that succeeded; 0 is ignored."""
         if calls:
             known = self.calls_per_poll.get(collector, float(calls))
             self.calls_per_poll[collector] = known + CALLS_SMOOTHING * (calls - known)
 
     def cost(self, collector: str) -> float:
-        """Return the average number of calls in recent polls of a collector; 1 while that is unknown."""
+        """Return the average number of calls in a collector's recent successful polls; 1 while that is unknown."""
         return self.calls_per_poll.get(collector, 1.0)
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:

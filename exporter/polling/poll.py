@@ -136,7 +136,7 @@ class Poller:
             self.schedule.failed(collector, target, fault)
         is_own = target.key in self.registry.by_key
         if collector.every_shard:
-            # A target of this shard has a series that shows the error of the poll itself, but not that of names.
+            # The series of a target of this shard show the error of the poll itself, but not that of a list of names.
             self.failures.note_list(collector.name, target.account, polled.naming_error if is_own else fault)
 
     async def _finish(self, poll: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:

@@ -91,7 +91,7 @@ class Schedule:
     Attributes:
         plans: collector → how it is run.
         accounts: the accounts and databases, by their targets' `client_name`.
-        last_tick: when it was last refreshed, on the monotonic clock.
+        last_tick: when it was last refreshed (at first: created), on the monotonic clock.
         running: the polls that run, without those that `use` has cancelled; one at most for a target and collector.
         durations: collector → seconds that its last poll took, without the commit of its counters.
     """
@@ -106,7 +106,7 @@ class Schedule:
         self._telemetry = telemetry
         self._clocks = clocks
         self._random = random
-        # Collector → target → its entry; account → a heap of all its entries, including those that were replaced.
+        # Collector → target → its entry; account → a heap of all its entries, including outdated ones.
         self._due: dict[str, dict[TargetKey, DueEntry]] = {}
         self._heaps: dict[str, list[DueEntry]] = {}
         self._numbers = itertools.count()
@@ -258,7 +258,6 @@ class Schedule:
         if entry is None or account is None:
             return
         now, at = self._clocks.monotonic(), entry.at
-        # If the budget is used up, or there is a problem with the key, the target waits for its regular time.
         if account.pace.stretch <= 1.0 and not account.client.credential.problem:
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             first = FIRST_WAIT_OF_LISTS if collector.discovers else FIRST_WAIT
@@ -349,7 +348,7 @@ class Schedule:
         """Record that a discovery of an account has ended, or has found all names.
 
         Targets that waited for names are due now, as fast as the budget allows. After an error of transport or of the
-        key, they keep waiting until `NAMES_SECONDS` have passed.
+        key, they wait for another discovery, at most until `NAMES_SECONDS` have passed.
         """
         self._discovered.add(account)
         if isinstance(error, TransportError | Unauthorized | CredentialError):

@@ -35,7 +35,7 @@ class MonotonicTime(tzinfo):
 class Every(BaseTrigger):  # type: ignore[misc] # APScheduler has no types
     """Fires at an interval. If some intervals were missed, it fires once for all of them.
 
-    APScheduler's own trigger computes each missed time, which after a jump of years takes too long.
+    APScheduler's own trigger computes each missed time, which takes too long after a long suspension of the machine.
     """
 
     def __init__(self, seconds: float) -> None:

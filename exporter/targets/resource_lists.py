@@ -32,7 +32,7 @@ class KnownResources:
         resources: id → the resource, in the order in which they were first listed.
         facts: id → the facts of the resource.
         removals: the resources that left the lists, as `newest` selects them.
-        source: the address of the platform whose complete list contained all known resources last. What is missing in
+        source: the address of the platform that last sent a complete list with all known resources. What is missing in
             a list from another address does not become a removal.
         was_ever_complete: whether a list was complete, in this run or an earlier one.
         was_complete_in_this_run: whether a list of this run was complete.
@@ -57,8 +57,8 @@ class KnownResources:
     def ended_by(self, found: ResourceList) -> frozenset[str]:
         """Return the known ids that merging a list removes.
 
-        If the list is complete, these are the ids that neither it, nor the last complete list before it, nor any list
-        between them contains. If the list is not complete, there are none.
+        These are the ids that are missing in this list, in the last complete list before it, and in all lists between
+        them. There are none if this list is not complete, or is the first complete one of this run.
         """
         if not found.complete:
             return frozenset()

@@ -21,8 +21,8 @@ class Shard:
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
         """Return the number of the shard that a target belongs to.
 
-        `parent` is the shield zone of a rate limit; empty if the zone is not known. A rate limit belongs to the shard
-        of its shield zone, so that each shard lists only the rate limits of its own shield zones.
+        `parent` is the shield zone of a rate limit; empty if the zone is not known. If it is known, the rate limit
+        belongs to the zone's shard, so that each shard lists only the rate limits of its own shield zones.
         """
         if self.total == 1:
             return 0

@@ -94,7 +94,7 @@ class Target:
         return hash(self.key)
 
     def is_polled_as(self, other: "Target") -> bool:
-        """Return whether both have the same request and interval, so that results of one are valid for the other."""
+        """Return whether another target with the same key also has the same requests and interval."""
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
 
 
@@ -112,7 +112,7 @@ class ResourceList:
     """The resources of one kind in an account.
 
     Attributes:
-        complete: whether a known resource that is not in the list may have left the platform.
+        complete: whether all was read. Only then does a missing resource count as one that may have left the platform.
     """
 
     resources: tuple[Resource, ...]

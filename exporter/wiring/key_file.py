@@ -47,7 +47,7 @@ class KeyFile:
     async def refresh(self) -> None:
         """Start to read the file as `start_refresh` does; wait until no reading runs, at most `PATIENCE` seconds."""
         self.start_refresh()
-        # A reading that has taken longer than that probably hangs; no further call waits for it.
+        # A reading that has taken longer than `PATIENCE` probably hangs; no further call waits for it.
         if self._reading is not None and self._monotonic() - self._began_at <= PATIENCE:
             await asyncio.wait({self._reading}, timeout=PATIENCE)
 
