@@ -1,4 +1,4 @@
-"""Runs calls that may block, such as reading a file, on a thread for each kind of call.
+"""Runs calls that may block, such as reading a file, on threads other than the event loop's.
 
 A call that hangs delays only calls on the same thread.
 """
