@@ -97,7 +97,7 @@ class Collector:
         supplies_names: whether its polls may find the names for which new targets wait.
         every_shard: whether the processes of all shards make its polls, because the answers contain targets of all
             shards. Only the shard of the polled target itself publishes that target's series.
-        owns_target: whether a 404 means that the target no longer exists, which ends its families of all collectors.
+        owns_target: whether a 404 means that the target no longer exists; then the families of all its collectors end.
     """
 
     __slots__ = ()
@@ -123,11 +123,11 @@ class Collector:
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that a target may have; if its id is unknown, those of every target of the kind."""
+        """Return the families that a target may have; for an unknown id, those that do not depend on the id."""
         return self.families
 
     def wants(self, _target: Target) -> bool:
-        """Return whether it polls a target of its kind."""
+        """Return whether the collector polls this target, whose kind is `polls`."""
         return True
 
     async def poll(self, context: Context, target: Target) -> PollResult:
@@ -265,7 +265,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample
 
 
 def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
-    """Return pairs of label values and source; None without data. An empty tuple counts as the family's first sight."""
+    """Return pairs of label values and source; empty if there is no label value yet, None if there is no data."""
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None

@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 UP = FamilyInfo(
     "edge_database_up",
-    "Whether the database answered a statement, polled: 0 if the last poll failed.",
+    "Whether the database executed the statement SELECT 1, polled: 0 if the last poll failed.",
     Kind.GAUGE,
     labels=("database",),
 )
@@ -137,7 +137,7 @@ class DatabaseQuery:
     interval: float
 
     def target(self) -> Target:
-        """Return the query's target; its attributes contain the query, so that a changed query is another request."""
+        """Return the query's target; if one of its attributes changes, former results of the query are not valid."""
         query = self.query
         attributes = {
             "sql": query.sql,

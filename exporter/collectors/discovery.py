@@ -31,7 +31,7 @@ KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
 # Entries in `watched` of an account's target: the lists to request.
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
-# The search, only for the names of targets whose ids are in the configuration.
+# Lists are read only for the names of targets whose ids are in the configuration.
 NAMES = "names"
 # The list of shield zones that the collector `shield_zones` polls, whether the zones are configured or discovered.
 POLLED_SHIELD_ZONES = "shield_zone"
@@ -69,7 +69,7 @@ class DiscoveryCollector(Collector):
         return any(entry in target.watched for entry in (SEARCH, SHIELD_ZONES, NAMES))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Request the selected lists, then some scripts of other shards."""
+        """Read and report the selected lists, then read some scripts of other shards."""
         discovery = _Discovery(context, target)
         listing = await discovery.search()
         zones = await discovery.list_shield_zones(listing)
@@ -99,7 +99,7 @@ class _Discovery:
     Attributes:
         date: the platform's time, from the answers to the search and the list of zones; None if it is not known.
         faults: the errors of the selected lists.
-        name_faults: the errors of lists that are only read for the names of configured targets.
+        name_faults: the errors of lists that are read only for the names of configured targets.
     """
 
     context: Context
@@ -109,7 +109,7 @@ class _Discovery:
     name_faults: list[PlatformError] = field(default_factory=list)
 
     async def search(self) -> SearchListing | None:
-        """Report what a search finds, and return it; None if no search is wanted or available, or if it fails."""
+        """Report what a search finds, and return it; None if it is not wanted or available, or its first page fails."""
         if SEARCH in self.target.watched:
             faults = self.faults
         elif NAMES in self.target.watched:
@@ -153,7 +153,7 @@ class _Discovery:
         return zones
 
     async def list_rate_limits(self, zones: ResourceList) -> None:
-        """Report the rate limits of this shard's zones; nothing if the platform does not list rate limits."""
+        """Report the rate limits of this shard's zones; nothing if the answer for the first zone is a 404."""
         own_zones = [zone for zone in zones.resources if self._is_own(zone)]
         limits: list[Resource] = []
         complete = zones.complete
@@ -170,7 +170,7 @@ class _Discovery:
                 limits += listed.resources
                 complete = complete and listed.complete
             elif zone is own_zones[0]:
-                # Probably the platform lacks this operation. A later 404 may mean that the zone was deleted.
+                # Probably the platform lacks this operation. A 404 for a later zone may mean that the zone was deleted.
                 return
         await self.context.report_found(Inventory({"rate_limit": ResourceList(tuple(limits), complete)}))
 
@@ -228,9 +228,10 @@ def _limit_list(limits: Iterable[RateLimitMetrics], zone_id: str) -> ResourceLis
     complete = True
     for limit in limits:
         limit_id = limit.identity("ratelimitId") if isinstance(limit, Unusable) else limit.ratelimit_id
-        if limit_id is None:
+        # Platforms send 0 for a missing id.
+        if limit_id is None or limit_id == 0:
             complete = False
-        elif limit_id != 0:
+        else:
             resources.append(Resource(str(limit_id), parent=zone_id))
     return ResourceList(tuple(resources), complete)
 

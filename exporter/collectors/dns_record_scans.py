@@ -45,7 +45,7 @@ COLLECTOR: TargetCollector[Scan] = TargetCollector(
         ),
         Metric(
             "edge_dns_record_scan_found",
-            "Whether the zone has a record scan, polled: 0 if it was never scanned.",
+            "Whether the platform has a record scan of the zone, polled.",
             value=lambda scan: scan is not None,
         ),
         Metric(

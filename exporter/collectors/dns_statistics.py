@@ -51,7 +51,7 @@ def record_type(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ZoneTraffic:
-    """The statistics of a zone; what is missing in the answer or unreadable is None.
+    """The statistics of a zone; None for a total or a chart that the answer lacks, or that cannot be read.
 
     Attributes:
         total: the queries in the whole window.
@@ -96,7 +96,7 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
 
 
 def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
-    # At midnight, the window gains a day without queries, and loses its oldest day. As a rule, neither is a change.
+    # At midnight, the window gains a day without queries, and loses its oldest day; the result should not change then.
     with_queries = [(day, count) for day, count in sorted(days.items()) if count]
     return tuple(with_queries[-_COMPARED_DAYS:])
 

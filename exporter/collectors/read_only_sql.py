@@ -44,7 +44,7 @@ class ReadOnlyCheck:
 
         Raises:
             StatementError: the statement may write, or is not a single one.
-            PlatformError: there is no usable answer.
+            PlatformError: the call failed, for example because of a timeout.
         """
         if (database, sql) in self._confirmed:
             return

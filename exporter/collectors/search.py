@@ -1,4 +1,4 @@
-"""The number of results of a configured search (interface document, SearchResponse). The id is the search text."""
+"""The number of results of a configured search (interface document, SearchResponse). A target's id is the text."""
 
 from exporter.collectors.collector import TargetCollector, identity
 from exporter.metric import Metric

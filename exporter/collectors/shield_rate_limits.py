@@ -29,7 +29,7 @@ class Breaches:
         overview: the breaches in the whole window; None if the answer does not have them.
         days: action → ordinal of a UTC day → count; None if the answer has no usable chart of days.
         listed: the ordinals of the days in the chart, which may omit days without a breach.
-        today: the ordinal of the UTC day of the answer.
+        today: the ordinal of the current UTC day.
     """
 
     overview: BreachCounts | None

@@ -27,7 +27,7 @@ from exporter.targets.target import Target, TargetKey
 
 @dataclass(frozen=True, slots=True)
 class NamedZone:
-    """A shield zone, and the name of its pull zone; empty if none is known."""
+    """A shield zone, and the last known name of its pull zone; empty if none is known."""
 
     zone: ShieldZone
     pull_zone: str

@@ -36,8 +36,8 @@ LONGEST_METRIC_NAME = 200
 _RESERVED_ENDS = ("_bucket", "_created")
 _SOURCE_KEYS = ("value", "days", "month", "info")
 _TARGET_KEYS = ("each", "ids", "kind")
-_NEEDS_PAGE = "needs the key page, which names the query parameter of the page number"
-_WITH_INFO = "set together with info, which takes neither a label nor a scale"
+_NEEDS_PAGE = "needs the key 'page', which names the query parameter of the page number"
+_WITH_INFO = "set together with 'info', which takes neither a label nor a scale"
 # Labels that Prometheus, histograms, summaries or the exporter's own series use.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
 TAKEN_COLLECTOR_NAMES = frozenset(
@@ -244,12 +244,12 @@ class Endpoint(Section):
 
     def _target_conflicts(self, given: Sequence[str]) -> Iterator[Conflict]:
         if len(given) > 1:
-            yield (given[1],), f"set together with {given[0]}; expected one of {', '.join(_TARGET_KEYS)}"
+            yield (given[1],), f"set together with '{given[0]}'; expected one of 'each', 'ids' and 'kind'"
         first = given[0] if given else ""
         has_id = self.path.has_target_id
         yield from broken(
-            (first and not has_id, "path", f"contains no {{id}}, which the targets of the key {first} need"),
-            (has_id and not first, "path", "contains {id}, but none of each, ids and kind is set"),
+            (first and not has_id, "path", f"contains no {{id}}, which the targets of the key '{first}' need"),
+            (has_id and not first, "path", "contains {id}, but none of the keys 'each', 'ids' and 'kind' is set"),
             ("ids" in given and not self.ids, "ids", "is empty; expected ids"),
         )
 

@@ -150,7 +150,7 @@ class EndpointListCollector(Collector):
         return items, _Announced.ANOTHER_PAGE if more else _Announced.NO_PAGE
 
     def _resource(self, item: Any) -> Resource | None:  # noqa: ANN401 - any JSON
-        """Return the resource of an item; None if the item has no id."""
+        """Return the resource of an item; None if the item's id is neither an integer nor a text, or is empty."""
         found = whole_as_integer(_evaluate(self._listing.id, item, "id"))
         if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
             return None
@@ -167,5 +167,5 @@ def _evaluate(expression: Expression, document: object, key: str) -> Any:  # noq
 
 
 def _is_usable(text: str) -> bool:
-    """Return whether an id can stand in the path of a request, and in a label. Ids that are numbers begin at 1."""
+    """Return whether an id can be used in a path and in a label; 0 cannot: platforms send it for a missing id."""
     return len(text) <= LONGEST_ID and text.isprintable() and text == text.strip() and text not in (".", "..", "0")

@@ -10,7 +10,7 @@ from exporter.platform.operation import Scalar
 
 LONGEST_PATH = 2000
 MOST_DAYS_AGO = 3660  # ten years
-_PLACEHOLDER = re.compile(r"\{(id|today|days_ago:(\d{1,4}))\}", re.ASCII)
+_PLACEHOLDER = re.compile(r"\{(id|today|days_ago:(\d+))\}", re.ASCII)
 _NOT_IN_A_PATH = re.compile(r"[\s\\#\x00-\x1f\x7f]")
 
 
@@ -42,7 +42,7 @@ class Path:
 
 
 def parse_path(text: str) -> Path:
-    """Read a path.
+    """Parse a path of the configuration.
 
     Raises:
         ValueError: the path cannot be used; the message says why.

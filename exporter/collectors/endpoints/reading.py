@@ -57,10 +57,7 @@ def _counted(declared: EndpointMetric, source: Expression, document: object) -> 
 def _read(
     declared: EndpointMetric, expression: Expression, document: object, convert: Convert[T]
 ) -> Mapping[str, T] | T | None:
-    """Return the converted result of an expression or, with a label, label value → converted result.
-
-    `convert` is not called for a missing value, but receives None for a null that `Expression.is_null` finds.
-    """
+    """Return the converted result of an expression or, with a label, label value → converted result."""
     found = expression.read(document)
     if declared.label:
         return _by_label(declared.label, found, expression, document, convert)
@@ -68,7 +65,7 @@ def _read(
 
 
 def _convert_present(found: object, expression: Expression | None, document: object, convert: Convert[T]) -> T | None:
-    """Convert a result; None if it is missing. A null is missing, unless `Expression.is_null` finds it."""
+    """Convert a result, even a null that `Expression.is_null` finds; any other null is missing, and gives None."""
     is_null_of_answer = expression is not None and expression.is_null(document)
     is_missing = found is None and not is_null_of_answer
     return None if is_missing else convert(found)
