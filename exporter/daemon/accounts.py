@@ -144,7 +144,7 @@ class Accounts:
         return found
 
     def clock_offsets(self) -> dict[tuple[str, ...], float]:
-        """Return account → its platform's time minus this machine's, in seconds, as far as that is known."""
+        """Return `(account,)` → its platform's time minus this machine's, in seconds, as far as that is known."""
         offsets = {(name,): self.ledger.platform_time(name).offset for name in self._account_names()}
         return {account: offset for account, offset in offsets.items() if offset is not None}
 

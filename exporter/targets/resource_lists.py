@@ -36,7 +36,7 @@ class KnownResources:
             a list from another address does not become a removal.
         was_ever_complete: whether a list was complete, in this run or an earlier one.
         was_complete_in_this_run: whether a list of this run was complete.
-        is_saved: whether the stored bytes are up to date.
+        is_saved: whether the ledger was given the latest content to store; True also before the first change.
     """
 
     list_key: ListKey

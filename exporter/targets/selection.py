@@ -17,7 +17,7 @@ class Selection:
         include: if not empty, the name of a listed resource must match one of these patterns.
         exclude: the name of a listed resource must match none of these patterns.
         attributes: the attributes that each discovered target has.
-        setting: the path of the section in the configuration that selects these resources.
+        setting: the path of the setting or section that selects these resources.
     """
 
     account: str
