@@ -18,7 +18,7 @@ from exporter.telemetry import Telemetry
 from exporter.wiring.clients import Access, accesses_of, client_of
 
 _KINDS_IN_DATABASES = ("database", "query")
-# How many seconds a spare waits before it tries the keys again; also the time limit for the retries of such a call.
+# A spare waits this many seconds before it tries the keys again. A call that tries a key has as long for its retries.
 TRY_KEYS_SECONDS = 30.0
 # An account is up for this many intervals, and a timeout, after an authenticated answer, because a poll may be late.
 UP_INTERVALS = 1.5
