@@ -53,7 +53,8 @@ class Telemetry:
         histogram = partial(_declare, Histogram, registry)
         self.up = gauge(
             "edge_up{account}",
-            "Whether an authenticated answer came within the account's timeout plus 1.5 times its shortest interval.",
+            "Whether the last authenticated answer is no older than the account's timeout plus 1.5 times its shortest "
+            "effective interval.",
         )
         self.requests = counter(
             "edge_api_requests_total{account, operation, code}",
@@ -104,7 +105,7 @@ class Telemetry:
         )
         self.missed = counter(
             "edge_exporter_collector_missed_runs_total{collector}",
-            "Polls that were skipped because the previous poll had not ended, or began at least an interval late.",
+            "Intervals that passed before late polls began, and polls skipped because the previous one had not ended.",
         )
         self.shard = gauge(
             "edge_exporter_shard_info{shard, shards}",
@@ -168,8 +169,8 @@ class Telemetry:
         )
         self.target_removed = gauge(
             "edge_target_removed_timestamp_seconds{account, target, name}",
-            "When the target was found to be missing from the platform's list; shown for a week, or for "
-            "state.retention if that is shorter. A target that only the configuration excludes is not shown.",
+            "When the target was found to be missing from the platform's list; shown for a week or a shorter "
+            "state.retention. Not shown: all but an account's newest 1,000, and what only the configuration excludes.",
         )
         self.script_budget = gauge(
             "edge_script_monthly_budget_dollars{account, script_id, script}",

@@ -75,7 +75,7 @@ class LoopServer(uvicorn.Server):
     Args:
         bound: the socket of `bind`, which `stop` closes.
         tls: returns the TLS context of the next connection, or None for plain HTTP.
-        ready: returns the answer to a request that needs no application.
+        ready: returns the answer to a request without asking the application; None if the application has to answer.
         has_date: whether the server adds a `Date` header.
     """
 
@@ -118,7 +118,7 @@ class LoopServer(uvicorn.Server):
         self._run(self._accept())
 
     async def stop(self, answer_seconds: float = ANSWER_SECONDS) -> None:
-        """Stop serving; connections whose answers have not ended after `answer_seconds` are aborted."""
+        """Stop serving; connections that are still open after `answer_seconds` are aborted."""
         await _cancel(self._tasks)
         self._bound.close()
         self.should_exit = True

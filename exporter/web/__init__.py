@@ -3,7 +3,7 @@
 `server.py` listens, and `app.py` routes. `metrics.py` serves the exposition in the format that `negotiation.py`
 chooses. `parts.py` names the parts of the exporter that endpoints read. `status.py`, `targets.py`, `target_page.py` and
 `absences.py` describe them as JSON, for the API, the probes and the templates in `page/`. `http_sd.py` is Prometheus'
-service discovery, `url_fields.py` reads queries, and `auth/` holds TLS and basic auth.
+service discovery, `url_fields.py` reads queries, `security_headers.py` sets headers, `auth/` has TLS and basic auth.
 
 In: requests. Out: answers. Only a reload can cause platform calls.
 """

@@ -102,7 +102,7 @@ class _Endpoints:
         found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
         answer = _json(found)
         if unknown:
-            # A header may contain only ASCII characters, an account's name any.
+            # A header may contain only ASCII characters; an account's name may contain others.
             answer.headers[INCOMPLETE] = quote(",".join(unknown), safe=",")
         return answer
 

@@ -16,8 +16,8 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     """Find the resources of a kind.
 
     Returns:
-        A group for each resource that has an address, ordered by account and id; and the accounts that have no
-        address yet, but may get one.
+        A group for each resource that the query selects and that has an address, ordered by account and id; and the
+        selected accounts that have no address yet, but may get one.
 
     Raises:
         HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); none of the accounts

@@ -14,7 +14,7 @@ from exporter.exposition.exposition import Filter, Format
 from exporter.http_server.protocol import ReadyAnswer
 from exporter.web.negotiation import MOST_REMEMBERED, negotiate
 from exporter.web.parts import Parts
-from exporter.web.security_headers import ALWAYS, with_headers
+from exporter.web.security_headers import SECURITY_HEADERS, with_headers
 from exporter.web.targets import all_statuses
 
 READING = ("GET", "HEAD")
@@ -109,4 +109,5 @@ async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *,
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _headers(form: Format, size: int, *, gzip: bool) -> list[tuple[bytes, bytes]]:
     own = [(b"content-type", form.value.encode()), (b"content-length", b"%d" % size)]
-    return [*own, (b"vary", b"Accept, Accept-Encoding"), *ALWAYS, *([(b"content-encoding", b"gzip")] if gzip else [])]
+    encoding = [(b"content-encoding", b"gzip")] if gzip else []
+    return [*own, (b"vary", b"Accept, Accept-Encoding"), *SECURITY_HEADERS, *encoding]

@@ -10,7 +10,7 @@ _POLICY = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     b"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-ALWAYS = (
+SECURITY_HEADERS = (
     (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -21,7 +21,7 @@ ALWAYS = (
 )
 
 
-def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = ALWAYS) -> Send:
+def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = SECURITY_HEADERS) -> Send:
     """Return a `send` that also sets these headers; headers of the same names are replaced."""
 
     async def send_with_headers(message: Message) -> None:

@@ -60,7 +60,7 @@ class WebServer:
     def limit_clients(self, outgoing: int) -> None:
         """Limit the connections of clients, so that files are left for `outgoing` connections and `RESERVED_FILES`.
 
-        If fewer than `LEAST_CONNECTIONS` are left for clients, this is logged.
+        If fewer than `LEAST_CONNECTIONS` are left for clients, a warning is logged.
         """
         files = file_limit()
         for_clients = files - RESERVED_FILES - outgoing

@@ -18,7 +18,7 @@ SHORTEST_STALL = 30.0
 
 
 def status_of(parts: Parts) -> Json:
-    """Return the state of the whole exporter, with that of `health`, which may set `Process.was_ready`."""
+    """Return the state of the whole exporter, including the result of `health`, which may set `Process.was_ready`."""
     process, shard = parts.process(), parts.registry.shard
     statuses = list(all_statuses(parts))
     by_account, by_collector = defaultdict[str, list[Status]](list), defaultdict[str, list[Status]](list)

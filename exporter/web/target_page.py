@@ -84,7 +84,7 @@ async def _present_values(parts: Parts, key: TargetKey) -> list[Json]:
 
 def _dashboard_url(grafana: str, key: TargetKey) -> str:
     dashboard, variable = _DASHBOARDS.get(key.kind, ("edge-overview", ""))
-    # A database belongs to no account.
+    # Databases and queries belong to no account.
     chosen = {"var-account": key.account} if key.account else {}
     if variable:
         chosen[f"var-{variable}"] = key.id

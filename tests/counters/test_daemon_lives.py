@@ -122,7 +122,7 @@ async def test_without_its_state_file_a_daemon_serves_gauges_and_is_not_ready_un
             assert (await running.client.get("/-/healthy")).status_code == 200
             ready, page = [await running.client.get(path) for path in ("/-/ready", "/")]
             assert (ready.status_code, ready.text) == (503, f"not ready: no counter is served: {fault}\n")
-            assert f"The counters cannot be saved: <bdi>{fault}</bdi>." in page.text.replace("<wbr>", "")
+            assert f"The counters cannot be read or saved: <bdi>{fault}</bdi>." in page.text.replace("<wbr>", "")
             obstacle.unlink()
             await until(lambda: not running.daemon.work.ledger.fault)
             await running.poll("dns_statistics")

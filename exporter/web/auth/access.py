@@ -28,12 +28,12 @@ class AccessControl:
     """ASGI middleware that admits requests as the web configuration says.
 
     If users are configured, every request needs a user's password, except reads of the health endpoints. Otherwise,
-    changes need a client certificate, if certificates are required, or must come from a loopback address. Changes
-    by a web page are never accepted, because its browser may run on this machine: browsers send an Origin with them.
+    changes must come from a loopback address or, if client certificates are required, over a connection with one.
+    Changes by a web page are never accepted, as its browser may run on this machine: browsers send an Origin with them.
 
-    Passwords are checked one at a time. The last right one of each user is remembered, as a digest that also depends
-    on the user's hash: it is checked again when the hash changes. A password of an unknown user is compared with the
-    slowest hash. If all hashes cost the same, the time of an answer does not show which users exist.
+    Passwords are checked one at a time. The last correct password of each user is remembered, as a digest that depends
+    on the user's hash too: when the hash changes, the password is checked again. An unknown user's password is compared
+    with the slowest hash. If all hashes cost the same, the time of an answer does not show which users exist.
     """
 
     def __init__(self, app: ASGIApp, config: WebConfig, executor: Executor, *, route_prefix: str = "/") -> None:
@@ -85,9 +85,7 @@ class AccessControl:
         # A connection may be older than the configuration that requires a certificate.
         has_certificate = self._needs_certificate and scope.get("state", {}).get("has_certificate", False)
         if not (self._hashes or has_certificate or _is_loopback(scope["client"])):
-            raise HTTPException(
-                403, "changes are accepted only over the loopback address; configure basic auth to admit others\n"
-            )
+            raise HTTPException(403, "changes from this address are refused; use loopback, or configure basic auth\n")
 
     async def _is_right(self, user: bytes, password: bytes) -> bool:
         """Return whether this is the password of the user; raise HTTPException if too many are being checked."""

@@ -35,7 +35,7 @@ _OPENSSL_NAMES: Mapping[str, str] = {
 
 
 class Pem(NamedTuple):
-    """A certificate, a private key or authorities: the setting's name, and the PEM text; None if it is not set."""
+    """A certificate, private key or certificate authorities: the setting's key, and the PEM text (None if not set)."""
 
     config_key: str
     text: str | None
@@ -171,7 +171,7 @@ class ServerTls:
     """The server's TLS context, which follows the content of the files.
 
     `executor` reads the files again for `latest`; if one cannot be used any more, the former context stays in force.
-    Raises TlsSettingError if the settings, or the files at first, cannot be used.
+    Creating it raises TlsSettingError if the settings or the files cannot be used.
     """
 
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:

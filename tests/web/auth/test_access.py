@@ -114,7 +114,7 @@ async def test_a_password_longer_than_bcrypt_looks_is_compared_by_what_it_sees()
     assert [answer.status_code for answer in answers] == [200, 200]
 
 
-HERE_ONLY = "changes are accepted only over the loopback address; configure basic auth to admit others\n"
+HERE_ONLY = "changes from this address are refused; use loopback, or configure basic auth\n"
 A_PAGE = "a web page may not change anything here\n"
 
 

@@ -271,7 +271,7 @@ async def test_notices_name_a_budget_that_does_not_suffice_and_a_pause() -> None
         text = (await shown(setup)).text
     assert "main asks for 1.2 requests/s and its budget allows 0.8: its intervals are stretched." in text
     assert "1.2 of 0.8" in text
-    assert "main is not polled for 30 s: the platform asked to wait." in text
+    assert "main is not polled for another 30 s: the platform asked to wait." in text
 
 
 async def test_at_most_twelve_errors_are_shown_beside_a_link_to_all() -> None:

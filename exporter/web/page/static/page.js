@@ -81,7 +81,7 @@
     });
   }
 
-  // The field in which the user types keeps its text; the others get their values in the new page, if it has them.
+  // The field in which the user types keeps its text; the others get their values from the new page, if it has them.
   function fillForm(page) {
     for (const kept of form.querySelectorAll("input[type=hidden]")) kept.remove();
     for (const kept of page.querySelectorAll("#find input[type=hidden]")) form.append(document.importNode(kept));
