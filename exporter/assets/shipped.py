@@ -21,7 +21,7 @@ _LINK_OUTWARD: Final = re.compile(r"\]\(\.\./")
 
 
 class AssetError(Exception):
-    """A shipped folder is missing, or a copy of a shipped file cannot be read or written."""
+    """A shipped folder is missing, or the folder or a file that copies are written to cannot be used."""
 
 
 def find_folder(name: str) -> Path:
