@@ -40,6 +40,7 @@ _NEEDS_PAGE = "needs the key 'page', which names the query parameter of the page
 _WITH_INFO = "set together with 'info', which takes neither a label nor a scale"
 # Labels that Prometheus, histograms, summaries or the exporter's own series use.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
+# An endpoint's name is also the name of its operation, and by default that of the kind that it defines.
 TAKEN_COLLECTOR_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
 )

@@ -167,5 +167,5 @@ def _evaluate(expression: Expression, document: object, key: str) -> Any:  # noq
 
 
 def _is_usable(text: str) -> bool:
-    """Return whether an id can be used in a path and in a label; 0 cannot: platforms send it for a missing id."""
+    """Return whether an id can be used in a path and in a label; 0 is the id of no resource."""
     return len(text) <= LONGEST_ID and text.isprintable() and text == text.strip() and text not in (".", "..", "0")
