@@ -30,9 +30,9 @@ COMMANDS = {
 def load_command(name: str) -> click.Command:
     """Import the module of a command, and return the command.
 
-    Garbage collection is off meanwhile: imported objects are rarely garbage, and searching them would delay the start.
-    Ctrl-C ends the process by the default action of the operating system, because Python's own handling of Ctrl-C can
-    be lost during an import.
+    During the import, garbage collection is off: imported objects are rarely garbage, and searching them would delay
+    the start. Ctrl-C then ends the process by the default action of the operating system, because an import can lose
+    Python's own handling of it.
     """
     former = signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()

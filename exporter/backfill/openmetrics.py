@@ -34,9 +34,9 @@ def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]
     """Yield the samples of a series: unix milliseconds, and the total since the first day.
 
     Each day's count is spread evenly over the day; a day that is not in `days` has no samples. The first sample of a
-    day is 1 ms after its midnight and repeats the total so far, for two reasons. A range that begins at midnight finds
-    it both in Prometheus 2, which includes the beginning of a range, and in Prometheus 3, which does not. And the last
-    sample of a file, at a midnight, never has the same time as the first sample of the next file.
+    day is 1 ms after the day begins, and repeats the total so far, for two reasons. A range that begins at midnight
+    finds it both in Prometheus 2, which includes the beginning of a range, and in Prometheus 3, which does not. And the
+    last sample of a file, at a midnight, never has the same time as the first sample of the next file.
 
     `days` is as in `PastSeries`, and `step` the number of milliseconds between two samples.
     """

@@ -60,7 +60,7 @@ class Counters(NamedTuple):
 class Ledger:
     """Counts polls, writes them in group commits, and returns the committed counters.
 
-    A counter's new value is returned only after its commit. If a commit fails, the next one also writes its polls.
+    A counter's new value is returned only after its commit. The polls of a failed commit are written by the next one.
 
     Args:
         storage: keeps the rows; is opened and closed by the ledger.
@@ -270,9 +270,9 @@ class Ledger:
         self._has_read_rows = True
 
     def _check_unchanged(self, found: Mapping[PollKey, StateRow]) -> None:
-        """Raise ShardTakenError if the storage has rows that this process has neither read nor written."""
+        """Raise ShardTakenError if a target's row is one that this process has neither read nor tried to write."""
         for key, row in found.items():
-            # A commit that failed may still have been written. Rows without an id are those of accounts: all exporters
+            # A commit that failed may still have been written. Rows without an id belong to accounts, and all exporters
             # write them.
             own = [one.data for one in (self._rows.get(key), self._attempted.get(key)) if one is not None]
             if row.data not in own and key.target.id:

@@ -33,8 +33,8 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         closed: what was counted before the last reset.
         wall_time: `PollTime.wall` of the last poll.
         has_fallen: whether the last poll found a fall of which the next poll decides whether it is a reset.
-        former: the last accepted value before the last fall that was a reset, until a value of at least this is
-            accepted; None without one.
+        former: the last accepted value before the last fall that was a reset, until a value that is not below
+            it is accepted; None after that, and before such a fall.
         guard_seconds: for how many seconds from the last poll on a value of at least `former` is not accepted.
         is_held: whether the last value was at least `former` and is not accepted yet.
     """

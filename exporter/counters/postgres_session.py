@@ -115,7 +115,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             raise StorageError(_POOLER)
 
     async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
-        """Wait for an answer. Without one in `reliable_seconds`, end the session: a proxy may outlive its server."""
+        """Wait at most `reliable_seconds` for an answer; then end the session: a proxy may hide a lost server."""
         try:
             async with asyncio.timeout(self.reliable_seconds):
                 return await wait_async(gen, self.pgconn.socket)

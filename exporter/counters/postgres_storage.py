@@ -34,7 +34,7 @@ class PostgresStorage(Storage):
         index: the shard; None before `claim` has locked one, and after `open` has raised ShardTakenError.
         obstacle: why the last `claim` that returned locked no shard; empty before it, or if it locked one.
         locks: the locks of all shards.
-        has_answered: whether a session for `claim` or `open` could ever begin.
+        has_answered: whether `claim` or `open` has ever had a session in which the table existed or was created.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ class ShardLocks:
         self.held = {lock % _TOTAL_FACTOR for lock in locks if lock // _TOTAL_FACTOR == self.total}
         others = {lock // _TOTAL_FACTOR for lock in locks} - {self.total}
         if others:
-            # Those exporters count the same targets. If both totals were locked at the same moment, all exporters stop.
+            # Those exporters count the same targets. If both groups lock at the same moment, both release their shards.
             session.end()
             raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self.total}")
         return self.held

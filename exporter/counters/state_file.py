@@ -140,7 +140,7 @@ class FileStorage(Storage):
             self._database = None
 
     def _unusable(self, error: Exception) -> StorageError:
-        # `strerror` does not repeat the path. The uid, because the usual cause is a file or volume of another user.
+        # `strerror` does not repeat the path. The uid is shown: the usual cause is a file or volume of another user.
         reason = getattr(error, "strerror", None) or error
         return StorageError(f"{self.location}: {reason} (uid {os.geteuid()})")
 
@@ -158,7 +158,7 @@ class FileStorage(Storage):
             return self._open_and_check()
 
     def _open_and_check(self) -> dict[PollKey, StateRow]:
-        """Return the rows; raises ValueError if the file is empty or damaged, or has another schema."""
+        """Return the rows; raises ValueError or sqlite3.Error if the file is empty, damaged or of another schema."""
         is_new = not self._path.exists()
         if not is_new and not self._path.stat().st_size:
             # SQLite would take it for a new database, and the loss would not be reported.

@@ -175,7 +175,7 @@ class Explainer:
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
         """Yield the targets that may have families of a collector, each with what leaves it out, if anything does.
 
-        The placeholder `ANY` stands for the targets of an account that has none in this shard.
+        For an account that has none in this shard, yield the placeholder `ANY`, with the reason for that.
         """
         for selection in self.registry.selections(*collector.kinds):
             account, kind = selection.account, selection.kind
