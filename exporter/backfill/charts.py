@@ -14,7 +14,7 @@ from typing import Any
 from exporter.backfill.openmetrics import PastSeries
 from exporter.collectors import dns_statistics, shield_rate_limits
 from exporter.collectors.collector import Collector, Context, PollResult, TargetCollector
-from exporter.counters.counting import CountedFamily, Series
+from exporter.counters.counting import CountedFamily, Series, oldest_day
 from exporter.counters.days import DaySeries
 from exporter.counters.rows import StateRow, unpack
 from exporter.label_values import label_value
@@ -161,18 +161,21 @@ class AccountCharts:
                 raise polled.error
             outcome_of_target, *_ = polled.outcomes
             for counter in outcome_of_target.counts:
+                oldest = oldest_day(dict(counter.sources))
                 for own_labels, source in counter.sources:
-                    ended = self._ended_days(collector, source, window)
+                    ended = self._ended_days(collector, source, window, oldest)
                     shown.setdefault((counter.info, own_labels), {}).update(ended)
         return shown
 
-    def _ended_days(self, collector: TargetCollector[Any], source: Source, window: range) -> dict[int, float]:
+    def _ended_days(
+        self, collector: TargetCollector[Any], source: Source, window: range, oldest: int
+    ) -> dict[int, float]:
         if not isinstance(source, DayBuckets):
             return {}
-        whole = self._whole_days(collector, source)
+        whole = self._whole_days(collector, source, oldest)
         return {day: count for day, count in whole.items() if day in window and day < self.today}
 
-    def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets) -> Mapping[int, float]:
+    def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets, oldest: int) -> Mapping[int, float]:
         """Return ordinal → count of the days whose beginning a chart contains; today may be among them."""
         if collector is dns_statistics.COLLECTOR:
             # The requested window begins at midnight (`Windowed`).
@@ -181,8 +184,8 @@ class AccountCharts:
             covered = range(self.today - BREACH_DAYS + 1, self.today) if source.has_chart else ()
             # A day that the chart omits has no breaches.
             return {**dict.fromkeys(covered, 0.0), **source.days}
-        # The window of a configured endpoint may begin in the middle of its oldest day.
-        return {day: source.days[day] for day in sorted(source.days)[1:]}
+        # The window of a configured endpoint may begin in the middle of the oldest day that the family has.
+        return {day: count for day, count in source.days.items() if day > oldest}
 
     async def _poll(self, collector: Collector, target: Target, days: range | None = None) -> PollResult:
         """Poll a target once. DNS statistics are requested for the days; if `days` is None, for the default window."""

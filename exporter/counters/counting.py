@@ -25,8 +25,7 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
         digest: the result of `digest_of`; empty for a gauge that shows when something changed.
         full_from: the ordinal of the day from which label values that appear later are counted in full: the day on
             which the family began, or the `next_day` of a series that was dropped since, if that is later.
-        absent_since: label values of series for which the last answer had nothing to count → since when, in unix
-            seconds.
+        absent_since: label values for which the last answer had nothing to count → since when, in unix seconds.
         is_bounded: whether there were once more label values than the family may have series. A series that begins
             later begins at 0, because it may be one that was left out.
         shapes: the values of `DayBuckets.is_whole` in the last answer that had days; empty before the first one.
@@ -127,7 +126,7 @@ def count_poll(
         family, placed = _within_limit(family, sources, limit)
         if len(placed) < len(sources):
             counted.left_out[name] = len(sources) - len(placed)
-        counted.families[name], corrections = _advance(family, placed, poll, full_from, _oldest(sources))
+        counted.families[name], corrections = _advance(family, placed, poll, full_from, oldest_day(sources))
         if corrections:
             counted.corrections[name] = corrections
     for name, family in counted.families.items():
@@ -160,7 +159,7 @@ def _size(source: Source) -> float:
     return sum(source.days.values()) if isinstance(source, DayBuckets) else source.value
 
 
-def _oldest(sources: Sources) -> int:
+def oldest_day(sources: Sources) -> int:
     """Return the oldest day in the sources; 0 if they have no days. A single source may lack days without a count."""
     days = [min(source.days) for source in sources.values() if isinstance(source, DayBuckets) and source.days]
     return min(days, default=0)

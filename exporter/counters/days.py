@@ -85,8 +85,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     def count(self, source: DayBuckets, today: int, oldest: int) -> tuple["DaySeries", int]:
         """Count the days of an answer.
 
-        `source` has the days of this series. `oldest` is the ordinal of the oldest day of the answer, in any series of
-        the family.
+        `oldest` is the ordinal of the oldest day that the answer has in any series of the family.
 
         Returns:
             The series with these days, and the number of days whose value fell; the counter does not fall with them.

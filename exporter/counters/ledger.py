@@ -272,8 +272,7 @@ class Ledger:
     def _check_unchanged(self, found: Mapping[PollKey, StateRow]) -> None:
         """Raise ShardTakenError if a target's row is one that this process has neither read nor tried to write."""
         for key, row in found.items():
-            # A commit that failed may still have been written. Rows without an id belong to accounts, and all exporters
-            # write them.
+            # A failed commit may have been written. Rows without an id belong to accounts: all exporters write them.
             own = [one.data for one in (self._rows.get(key), self._attempted.get(key)) if one is not None]
             if row.data not in own and key.target.id:
                 raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
