@@ -101,9 +101,10 @@ class Settings(BaseSettings, Section):
         for name in self.collectors.__pydantic_extra__ or {}:
             if name not in known:
                 yield ("collectors", name), f"unknown key{suggestion(name, known)}"
-        of_queries = [query.interval or 0.0 for database in self.databases for query in database.queries]
+        queries = [query for database in self.databases for query in database.queries]
         for name, collector in self.collector_settings().items():
-            longest = max([collector.interval, *of_queries]) if name == "database" else collector.interval
+            intervals = [query.interval or collector.interval for query in queries if name == "database"]
+            longest = max(intervals, default=collector.interval)
             # Series would end before the next poll.
             if collector.stale_after is not None and collector.stale_after < longest:
                 found, expected = format_duration(collector.stale_after), format_duration(longest)
