@@ -38,7 +38,10 @@ class _Time(click.DateTime):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         time = super().convert(value, param, ctx)
-        return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        try:
+            return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        except OverflowError:
+            self.fail(f"{value!r} is before the year 1 or after the year 9999 in UTC.", param, ctx)
 
 
 class _Secret(click.File):
