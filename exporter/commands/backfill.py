@@ -1,4 +1,4 @@
-"""`backfill`: writes history from the charts as a file that Prometheus, Thanos and Mimir accept."""
+"""`backfill`: writes history from the platform's charts as a file that Prometheus, Thanos and Mimir accept."""
 
 import asyncio
 import re
@@ -82,7 +82,7 @@ def command(
         span, past, failures = asyncio.run(_read_history(settings, collectors, charted, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
-        complain("\n".join([*faults, f"nothing is written for {span}: the counters have all counts that were read"]))
+        complain("\n".join([*faults, f"nothing is written for {span}: no counts were read, or the counters have them"]))
     try:
         sample_count = write(output, past, added_labels, STEPS[step])
     except OSError as error:

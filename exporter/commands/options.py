@@ -12,7 +12,7 @@ from exporter.settings.flags import Flag, flags
 C = TypeVar("C", bound=Callable[..., Any])
 
 ACCOUNT = "Account"
-# Flag → its name in other Prometheus exporters, where that differs.
+# Flag → its names in other Prometheus exporters, where these differ.
 _TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
 
 # Adds `--config` to a command. Whether the file can be read is checked when the settings are read.
@@ -38,7 +38,7 @@ class SettingOption(click.Option):
     def __init__(self, flag: Flag) -> None:
         default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
         self.flag_name = flag.name
-        # An identifier, which click requires; "." and "-" are replaced differently, so that no two flags have the same.
+        # An identifier, which click requires; "." and "-" are replaced differently, so that no two are the same.
         parameter_name = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
         names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter_name]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")

@@ -14,7 +14,6 @@ from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
 
 COUNT = click.IntRange(0, 200_000)
-# The speed of simulated time with --fast.
 FAST = 240.0
 fast_option = click.option(
     "--fast", is_flag=True, help="Let simulated time run 240 times as fast: a day in six minutes."

@@ -24,7 +24,7 @@ from exporter.validation.types import (
 )
 
 _EXAMPLE_URL = "libsql://abc.lite.example.net"
-# At most as many digits as the largest id has: Python refuses to convert a text of some thousand digits.
+# At most as many digits as the largest id has: Python refuses to convert a text of several thousand digits.
 _DIGITS = re.compile(r"[0-9]{1,19}")
 
 
@@ -152,7 +152,7 @@ class AccountSettings(Section):
         default_factory=dict, description="Labels of every target of the account, in edge_target_labels."
     )
     target_labels: tuple[TargetLabelsSettings, ...] = Field(
-        default=(), description="Labels of targets by their names; they have priority over those of all targets."
+        default=(), description="Labels of targets by their names; these have priority over the labels of all targets."
     )
     dns_zones: DnsZonesSettings = DnsZonesSettings()
     scripts: ScriptsSettings = ScriptsSettings()

@@ -54,7 +54,7 @@ class Flag:
 
 
 def flags() -> tuple[Flag, ...]:
-    """Return all flags: none for lists, except the first account; none for secrets, which other users would see."""
+    """Return all flags: of lists, only for three keys of the first account; none for secrets, which users could see."""
     fields = AccountSettings.model_fields
     of_account = (
         ((*FIRST_ACCOUNT, key), fields[key], fields[key].default) for key in ("base_url", "api_key_file", "auth")
@@ -84,7 +84,7 @@ def _default_text(default: object) -> str:
         return "null"
     if isinstance(default, bool):
         return str(default).lower()
-    # A flag that takes a number with a decimal point takes a duration.
+    # Each default of the type float is a duration in seconds.
     return format_duration(default) if isinstance(default, float) else str(default)
 
 

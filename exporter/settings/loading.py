@@ -1,4 +1,4 @@
-"""Loads the settings from flags, environment and file, in this precedence, or reports the faults of all three."""
+"""Loads the settings from flags, environment and file, in this precedence, and reports their faults."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -106,7 +106,7 @@ def _unknown_variables(present: Mapping[str, str], known: Mapping[str, KeyPath])
 
 
 def _ambiguous_settings(accounts: object, given: Given) -> Iterator[ConfigurationFault]:
-    """Yield a fault for each flag and variable of an account if the file has several accounts."""
+    """Yield a fault for each value that flags or variables give an account, if the file has several accounts."""
     if not isinstance(accounts, list) or len(accounts) <= 1:
         return
     for path, (_, place) in given.items():

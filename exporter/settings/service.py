@@ -87,10 +87,10 @@ class SeriesSettings(Section):
         default=1000, ge=1, le=1_000_000, description="The most label values that a metric of one target may have."
     )
     deny: tuple[PatternField, ...] = Field(
-        default=(), description="Patterns of whole names: these families are not served."
+        default=(), description="Patterns of whole names: families that match one are not served."
     )
     allow: tuple[PatternField, ...] = Field(
-        default=(), description="Patterns of whole names: only these families are served; all if empty."
+        default=(), description="Patterns of whole names: only families that match one are served; all if empty."
     )
 
     def serves(self, family: str) -> bool:

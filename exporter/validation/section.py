@@ -74,7 +74,7 @@ class Section(BaseModel):
 
 
 def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
-    """Yield the path, field and value of each declared key; of a section or a list of sections, those of their keys."""
+    """Yield the path, field and value of each declared key; in place of sections and lists of sections, their keys."""
     for key, field in type(section).model_fields.items():
         value, place = getattr(section, key), (*path, key)
         if isinstance(value, Section):

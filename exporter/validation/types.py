@@ -90,7 +90,7 @@ def parse_url(value: str, schemes: Collection[str], example: str) -> str:
     """Validate the address of a server, and return it without slashes at its end."""
     found = _URL.fullmatch(value.strip())
     is_host_valid = found is not None and _can_be_looked_up(found["host"])
-    # A URL without a port has that of its scheme, which is as valid as 1.
+    # A URL without a port is valid: its scheme has one.
     is_port_valid = found is not None and 1 <= int(found["port"] or 1) <= _HIGHEST_PORT
     if found is None or found["scheme"].lower() not in schemes or not is_host_valid or not is_port_valid:
         # The error does not show the address, because a part of it may be a secret.

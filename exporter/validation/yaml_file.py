@@ -1,8 +1,8 @@
 """Reads a YAML file as plain data, whose values can be located in it.
 
 Every scalar is text or None; the model that validates the data converts the text. So `1.10` may be a version, `0123` a
-key and `on` a name without quotes, and flags, variables and the file are read in the same way. The value of a `*_file`
-key is read as the name of a file relative to the folder of the YAML file.
+key and `on` a name without quotes, and flags, variables and the file are read in the same way. A relative path in a
+`*_file` key is joined to the folder of the YAML file.
 """
 
 import re
@@ -138,7 +138,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def parse_flow_mapping_empty_value(self) -> NoReturn:
-        """Refuse a text without a value, such as `{api_key:KEY}`: as an unknown key, it would show a secret."""
+        """Refuse a key without a value, such as `{api_key:KEY}`: the fault of an unknown key would show the secret."""
         problem = "found a key without a value; a colon and a space separate them"
         after = self.peek_token()  # type: ignore[no-untyped-call]
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=after.start_mark)

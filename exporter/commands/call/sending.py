@@ -102,7 +102,7 @@ def _unsent_message(operation: Operation[Any], name: str, address: str, body: ob
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
-    """Return the account or database of this name; None: the only one. End the command if there is none or several."""
+    """Return the account or database of this name, or the only one if `name` is None; else end the command."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
     kind, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
     found: list[Callee] = [one for one in known if name is None or one.name == name]
@@ -147,7 +147,7 @@ def _plain_cell(cell: Cell) -> Any:  # noqa: ANN401 - any JSON
 
 
 def exit_code(error: PlatformError) -> int:
-    """Return the exit code for an error: by its class, for a 404 or a key such as `not_found.rule`, else `FAULT`."""
+    """Return the exit code of the error's class, else 5 for a 404 or a key such as `not_found.rule`, else `FAULT`."""
     for classes, code in _EXIT_CODES:
         if isinstance(error, classes):
             return code

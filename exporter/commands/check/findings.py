@@ -59,9 +59,9 @@ def _poll_all(settings: Settings) -> Sequence[AccountResult]:
         click.progressbar(length=0, show_pos=True, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
     ):
 
-        def draw(polled: int, targets: int) -> None:
-            bar.length = targets
-            bar.update(polled - bar.pos)
+        def draw(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
 
         # The table has the failures that the log would have.
         configure("error", stream=nowhere)

@@ -16,7 +16,7 @@ from exporter.validation.configuration_errors import ConfigurationError
 
 @contextmanager
 def listening(flag: str) -> Iterator[None]:
-    """Name the flag that sets the address in the message of a ListenError that the block raises."""
+    """If the block raises a ListenError, add to its message the flag that sets the address."""
     try:
         yield
     except ListenError as error:

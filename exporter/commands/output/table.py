@@ -27,7 +27,7 @@ def lay_out(
     Args:
         columns: the headings.
         rows: the cells.
-        width: the highest number of characters in a line, unless folding cannot make it so short; None for no limit.
+        width: the most characters in a line; lines are longer if folding does not suffice; None for no limit.
         folded: columns whose cells may be broken into lines, so that the table fits the width.
         colours: a cell's text → its colour, unless NO_COLOR or TERM in the environment forbids colours.
     """
