@@ -24,8 +24,8 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
 
     EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags win over
     EDGE_EXPORTER_ variables, and these over the file. The variable of the flag --web.listen is
-    EDGE_EXPORTER_WEB__LISTEN. Lists and databases are set in the file. PLATFORM_DATABASE_URL and
-    PLATFORM_DATABASE_AUTH_TOKEN define a database, or set what the only database of the file lacks.
+    EDGE_EXPORTER_WEB__LISTEN. Lists are set in the file. A database is defined in the file, or by PLATFORM_DATABASE_URL
+    and PLATFORM_DATABASE_AUTH_TOKEN, which can also set what the only database of the file lacks.
 
     SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon within five seconds.
 

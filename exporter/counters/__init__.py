@@ -9,13 +9,13 @@ keeps them in PostgreSQL, through one session (`postgres_session.py`), which hol
 (`shard_locks.py`):
 
     no session --begin--> session --claim--> holds shard n: its rows are read, counted, written and served
-        ^                    |                  |
-        |                    no shard is free:  the session ends: the server ends it after a lease without a statement,
-        |                    a spare, which     or this process ends it after an error
-        |                    claims again later |
-        +------- shard n is locked again; if another process has it, or has counted since, this one becomes a spare
 
-These counters are served only while it is certain that the session exists: for 0.8 of a lease after a statement.
+If no shard is free, this process is a spare, and claims again later. The server ends a session that sends no statement
+for a lease, and this process ends it after an error. Then it begins a new session, and locks shard n again, without
+`claim`. If another process has locked shard n, or has written its rows since then, this process becomes a spare.
+
+Counters are served from PostgreSQL only while it is certain that the session exists: for 0.8 of a lease after a
+statement.
 
 In: the counts of a poll. Out: the families of counters, and of gauges that show when something changed.
 """

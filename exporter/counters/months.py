@@ -54,8 +54,9 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
     @property
     def next_day(self) -> int:
         """The ordinal of the first day of the month after `month`."""
-        # `month` is 12 * year + 1 to 12. Read as 12 * year + 0 to 11, the same number is the next month.
-        year, months_before = divmod(self.month, 12)
+        next_month = self.month + 1
+        # January of a year has the number 12 * year + 1.
+        year, months_before = divmod(next_month - 1, 12)
         if year > date.max.year:
             # The month after the last one that has dates.
             return date.max.toordinal() + 1

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     # Needs the PostgreSQL driver, which is an optional extra.
     from exporter.counters.postgres_storage import PostgresStorage
 
-# The help of `run` promises an end within five seconds.
+# The time limit of a stop, in seconds. The help of `run` promises an end within five seconds.
 STOP_SECONDS = 4.5
 # The longest time that a reload reads files. Taking a shard waits for the end of a reload, and a file system may hang.
 LOAD_SECONDS = 30.0

@@ -50,7 +50,7 @@ class Work:
         settings: the first settings; `apply` replaces them.
 
     Attributes:
-        tasks: the rounds, and what else runs until the work ends.
+        tasks: the background tasks: the renderer, repeated work such as saving the lists, and measuring the loop's lag.
         parts: what the endpoints read.
     """
 

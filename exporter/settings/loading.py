@@ -66,11 +66,13 @@ def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
     The step 0 of a path is the only item of a list; a list of several items counts as something else.
     """
     for step in path:
+        if data is None:
+            return {}
         if isinstance(step, str) and isinstance(data, Mapping):
             data = data.get(step)
         elif isinstance(step, int) and isinstance(data, list) and len(data) <= 1:
             data = data[0] if data else None
-        elif data is not None:
+        else:
             return None
     if data is None:
         return {}

@@ -87,7 +87,8 @@ def compile_expression(text: str) -> Expression:
         tree: Node = jmespath.compile(text).parsed
     except RecursionError:
         raise ExpressionError("is nested too deeply") from None
-    except (JMESPathError, ValueError) as error:
+    except ValueError as error:
+        # A JMESPathError, or Python's refusal to read an index of thousands of digits.
         raise ExpressionError(_first_line(error)) from None
     if _is_too_deep(tree):
         raise ExpressionError("is nested too deeply")
