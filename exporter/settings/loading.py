@@ -65,18 +65,16 @@ def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
 
     The step 0 of a path is the only item of a list; a list of several items counts as something else.
     """
-    for step in path:
-        if data is None:
-            return {}
-        if isinstance(step, str) and isinstance(data, Mapping):
-            data = data.get(step)
-        elif isinstance(step, int) and isinstance(data, list) and len(data) <= 1:
-            data = data[0] if data else None
-        else:
-            return None
     if data is None:
         return {}
-    return data if isinstance(data, Mapping) else None
+    if not path:
+        return data if isinstance(data, Mapping) else None
+    step, rest = path[0], path[1:]
+    if isinstance(step, str) and isinstance(data, Mapping):
+        return _section_at(data.get(step), rest)
+    if isinstance(step, int) and isinstance(data, list) and len(data) <= 1:
+        return _section_at(data[0] if data else None, rest)
+    return None
 
 
 def _lacks_value(data: Data, path: KeyPath) -> bool:
