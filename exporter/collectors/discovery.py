@@ -15,6 +15,7 @@ from exporter.platform.api.shield import ZoneListing
 from exporter.platform.api.shield_models import RateLimitMetrics
 from exporter.platform.errors import (
     CredentialError,
+    Forbidden,
     NotAvailable,
     NotFound,
     PlatformError,
@@ -199,7 +200,7 @@ async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
             context.registry.note(script.key, {})
         except PlatformError as fault:
             # The next discovery tries again.
-            if isinstance(fault, _OF_ALL_CALLS):
+            if isinstance(fault, (*_OF_ALL_CALLS, Forbidden)):
                 break
 
 

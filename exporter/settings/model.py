@@ -104,7 +104,7 @@ class Settings(BaseSettings, Section):
         queries = [query for database in self.databases for query in database.queries]
         for name, collector in self.collector_settings().items():
             intervals = [query.interval or collector.interval for query in queries if name == "database"]
-            longest = max(intervals, default=collector.interval)
+            longest = max([collector.interval, *intervals])
             # Series would end before the next poll.
             if collector.stale_after is not None and collector.stale_after < longest:
                 found, expected = format_duration(collector.stale_after), format_duration(longest)

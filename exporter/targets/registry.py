@@ -169,7 +169,7 @@ class Registry:
 
     def _fixed_target(self, fixed: Target) -> Target:
         polled = self.by_key.get(fixed.key)
-        name = fixed.name or self.name_of(fixed.key)
+        name = self.name_of(fixed.key)
         if polled is None or polled.name != name or not polled.is_polled_as(fixed):
             return replace(fixed, name=name)
         return polled
@@ -183,12 +183,11 @@ class Registry:
         return polled
 
     def name_of(self, key: TargetKey) -> str:
-        """Return the known name; empty if there is none."""
-        name = self._names.get(key.list_key, {}).get(key.id, "")
-        if not name and key in self.by_key:
-            # The name may come from the configuration.
-            return self.by_key[key].name
-        return name
+        """Return the configured name, else the known one; empty if there is neither."""
+        fixed = self._fixed.get(key.list_key, {}).get(key.id)
+        if fixed is not None and fixed.name:
+            return fixed.name
+        return self._names.get(key.list_key, {}).get(key.id, "")
 
     def named(self, target: Target) -> Target:
         """Return a target with its known name."""
@@ -231,7 +230,10 @@ class Registry:
         return [one for one in self._known_at((account, kind)) if self.owns(one.key, one.parent)]
 
     def selected(self, account: str, kind: str) -> Iterator[KnownResource]:
-        """Yield the configured and the selected listed resources with their names, whichever shard polls them."""
+        """Yield the configured and the selected listed resources, whichever shard polls them.
+
+        The name is the configured one, else the list's, by which resources are selected, else that of `name_of`.
+        """
         list_key = (account, kind)
         selection, known = self._selections.get(list_key), self._known_at(list_key)
         if selection is None:
@@ -247,7 +249,10 @@ class Registry:
             yield KnownResource(target.key, name, known.facts.get(target.id), listed.parent)
 
     def unread_scripts(self, account: str) -> list[Target]:
-        """Return some scripts of other shards whose own answer is unknown: service discovery lists their host names."""
+        """Return at most `MOST_SCRIPTS_READ` selected scripts of other shards that have no facts yet.
+
+        A discovery reads them, because service discovery shows the host names of the scripts of all shards.
+        """
         selection = self._selections.get((account, "script"))
         if selection is None or self.shard.index is None:  # a spare reads nothing
             return []

@@ -83,7 +83,8 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", TargetKey.of(self.account, self.kind, self.id))
-        database = self.id.rpartition("/")[0] if self.kind == "query" else self.id
+        # The name of a database may contain a slash. `*` stands for all queries.
+        database = (self.id.rpartition("/")[0] or self.id) if self.kind == "query" else self.id
         object.__setattr__(self, "client_name", self.account or DATABASE_PREFIX + database)
 
     def __eq__(self, other: object) -> bool:

@@ -52,6 +52,9 @@ def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> N
     for listed in (zones("listed"), zones(), zones()):
         configured.apply("main", listed)
     assert [target.name for target in configured.targets("dns_zone")] == ["listed"]
+    # A name of the configuration replaces one that an earlier configuration gave, also in outcomes of polls.
+    configured.configure([replace(DISCOVERING, fixed=(replace(zone, name="new"),))])
+    assert (configured.named(zone).name, [one.name for one in configured.targets("dns_zone")]) == ("new", ["new"])
     # A script's own answer has its new name before the search has it, which alone decides whether it is polled.
     renamed = registry(Selection("main", "script", discover=True, exclude=(Pattern("^new$"),)))
     for searched, known in (("", ""), ("", "new"), ("old", "old"), ("old", "new"), ("newest", "newest")):

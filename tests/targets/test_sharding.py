@@ -11,6 +11,7 @@ KEYS = [f"main/dns_zone/{number}" for number in range(5_000)]
 def test_the_queries_of_a_database_belong_to_its_shard_and_its_client() -> None:
     targets = [Target("", "database", "eu/a"), Target("", "query", "eu/a/open"), Target("", "query", "eu/a/late")]
     assert {(Shard(0, 64).owner_of(one.key), one.client_name) for one in targets} == {(56, "database:eu/a")}
+    assert Target("", "query", "*").client_name == "database:*", "as explanations name all queries"
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 4, 8, 16])
