@@ -1,4 +1,7 @@
-"""The number of results of a configured search (interface document, SearchResponse). A target's id is the text."""
+"""The number of results of a configured search (interface document, SearchResponse).
+
+The id of a target is the text to search for.
+"""
 
 from exporter.collectors.collector import TargetCollector, identity
 from exporter.metric import Metric

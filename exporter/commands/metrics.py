@@ -131,7 +131,7 @@ def _how_polled(collector: Collector) -> str:
         else:
             requests.append(request)
     interval = f"{format_duration(collector.interval)} by default (`collectors.{collector.section}.interval`)"
-    return f"Polled every {interval} with {', '.join(dict.fromkeys(requests))}."
+    return f"Polled every {interval} with {', '.join(requests)}."
 
 
 def _request(operation: Operation[Any]) -> str:

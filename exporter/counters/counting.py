@@ -178,7 +178,7 @@ def _advance(
             case MonthSeries() as month, MonthToDate():
                 series[labels], corrected = month.count(source, poll)
             case ChangeSeries() as change, LastChange():
-                series[labels] = change.compare(source, poll.wall)
+                series[labels] = change.after_answer(source, poll.wall)
             # There is no series of this kind yet: one begins.
             case _, DayBuckets():
                 series[labels] = begin_days(source, poll.today, full_from, oldest)

@@ -170,10 +170,10 @@ class ChangeSeries(msgspec.Struct, array_like=True, frozen=True, tag="c"):
     # It has counted no day.
     next_day: ClassVar[int] = 0
 
-    def compare(self, source: LastChange, wall: float) -> "ChangeSeries":
+    def after_answer(self, source: LastChange, wall: float) -> "ChangeSeries":
         """Return the series after an answer that came at `wall`, in unix seconds of this machine's clock.
 
         If the clock was set back to before the last change, the change moves to the time of this answer.
         """
-        has_changed = source.value != self.mark
-        return ChangeSeries(source.value, wall if has_changed else min(self.value, wall))
+        mark = source.value
+        return ChangeSeries(mark, value=wall if mark != self.mark else min(self.value, wall))

@@ -235,8 +235,8 @@ class Ledger:
         await self._storage.close()
 
     async def _attempt(self) -> None:
-        # A timer finds that the attempt takes too long. The wait of a poll does not show this, because it may include
-        # the end of the former attempt.
+        # A timer reports an attempt that takes too long. The time-out of a waiting poll cannot: the poll may also have
+        # waited for the attempt before this one.
         slow = StorageError(f"{self._storage.location} was not read or written within {MOST_WAIT_SECONDS:g} s")
         timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, slow)
         try:

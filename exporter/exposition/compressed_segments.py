@@ -144,7 +144,7 @@ def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
-    """Return the segments of a family after changes: sorted targets → new chunks; an empty one removes its target."""
+    """Return the segments of a family after changes: target → new chunk, sorted; an empty chunk removes its target."""
     keys, ordered = list(changes), list(changes.items())
     # Each segment takes the remaining changes that come before the first target of the next one.
     bounds = (0, *(bisect_left(keys, segment.keys[0]) for segment in segments[1:]), len(keys))

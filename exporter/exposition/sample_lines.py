@@ -86,7 +86,7 @@ def own_families(registry: Collector, admits: Callable[[str], bool], names: Coll
     Args:
         registry: holds them; it must not contain `_created` samples, which the two formats write differently.
         admits: returns whether a family with this exposed name is served.
-        names: the names of families, with or without `_total`, or of samples; if empty, all families are returned.
+        names: the names of families, with or without `_total`, or of samples; if empty, the names are not compared.
     """
     families = []
     for metric in registry.collect():

@@ -61,8 +61,8 @@ def bind(host: str, port: int) -> socket.socket:
     # Accepted sockets inherit these options. With Nagle's algorithm, the body could wait until the client has
     # acknowledged the head.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # Some systems lack this option; the server works without it.
-    with suppress(OSError):
+    # Some systems, and Python there, lack this option; the server works without it.
+    with suppress(OSError, AttributeError):
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
     return bound
 

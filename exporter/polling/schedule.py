@@ -307,9 +307,13 @@ class Schedule:
     def _keep_due_times(self, former: Mapping[TargetKey, DueEntry], targets: Iterable[Target]) -> None:
         for target in targets:
             entry = former.get(target.key)
-            if entry is not None and entry.target is target:
+            if entry is None or not target.is_polled_as(entry.target):
+                # It is scheduled as a new target.
+                continue
+            if entry.target is target:
+                # The heap still contains this entry.
                 self._due[entry.collector][target.key] = entry
-            elif entry is not None and target.is_polled_as(entry.target):
+            else:
                 self._put(entry.collector, target, entry.at)
 
     def _schedule_new(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:

@@ -63,7 +63,7 @@ class DnsZones:
         self.zones = ResourceIds(FIRST_ZONE_ID, count, seed("names", "dns_zones"), ".example")
         self._clock = clock
         self._noise = noise
-        # Zone → number of a day → how many queries events have added to the day.
+        # Id of a zone → number of a day → the sum of what `add_queries` has added to the day.
         self._added: dict[int, Counter[int]] = {}
 
     def add_zone(self, name: str, zone_id: int | None = None) -> int:

@@ -138,6 +138,7 @@ class PlatformRoute(APIRoute):
                 field = next((name for name, _ in error.fields), None)
                 return script_error(status, "request.invalid", field, str(error))
             case "field problems" if error.fields:
+                # The platform answers wrong fields with this status and title, whatever is wrong with them.
                 trace_id = request.app.state.world.error_trace_id
                 return problem(422, "The request cannot be processed.", path, error.fields, trace_id)
             case "problem" | "field problems":

@@ -154,6 +154,7 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:
+    """Return day → the sum of its entries that are counts; None if none of them is one."""
     if isinstance(found, dict):
         entries: list[Any] = list(found.items())
     elif isinstance(found, list):
@@ -164,11 +165,12 @@ def _chart(found: object, scale: float) -> Mapping[str, float | None]:
         raise ExpressionError(f"found {len(entries)} days, expected at most {MOST_SAMPLES}")
     chart: dict[str, float | None] = {}
     for key, item in entries:
-        day = str(key)
-        number = _count(item, scale)
-        count = number if number is not None and is_count(number) else None
-        known = chart.get(day)
-        chart[day] = count if known is None else known + (count or 0.0)
+        day, number = str(key), _count(item, scale)
+        if number is not None and is_count(number):
+            # A list may contain several pairs of a day.
+            chart[day] = (chart.get(day) or 0.0) + number
+        else:
+            chart.setdefault(day, None)
     return chart
 
 

@@ -29,7 +29,7 @@ class AccessControl:
 
     If users are configured, every request needs a user's password, except reads of the health endpoints. Otherwise,
     changes must come from a loopback address or, if client certificates are required, over a connection with one.
-    Changes by a web page are never accepted, as its browser may run on this machine: browsers send an Origin with them.
+    Changes with an Origin header are never accepted: web pages send them, perhaps from a browser on this machine.
 
     Passwords are checked one at a time. The last correct password of each user is remembered, as a digest that depends
     on the user's hash too: when the hash changes, the password is checked again. An unknown user's password is compared
