@@ -37,7 +37,7 @@ def load_command(name: str) -> click.Command:
     former = signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()
     loaded: click.Command = import_module(f"exporter.commands.{name}").command
-    # Exclude all present objects from later collections.
+    # Modules live as long as the process, so later collections need not search them.
     gc.freeze()
     gc.enable()
     signal.signal(signal.SIGINT, former)

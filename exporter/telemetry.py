@@ -170,7 +170,7 @@ class Telemetry:
         self.target_removed = gauge(
             "edge_target_removed_timestamp_seconds{account, target, name}",
             "When the target was found to be missing from the platform's list; shown for a week or a shorter "
-            "state.retention. Not shown: all but an account's newest 1,000, and what only the configuration excludes.",
+            "state.retention, for the newest 1,000 of an account, not for targets that the configuration excludes.",
         )
         self.script_budget = gauge(
             "edge_script_monthly_budget_dollars{account, script_id, script}",

@@ -70,17 +70,18 @@ class DiscoveryCollector(Collector):
         return any(entry in target.watched for entry in (SEARCH, SHIELD_ZONES, NAMES))
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Read and report the selected lists, then read some scripts of other shards."""
+        """Read and report the selected lists; then read scripts of other shards, whose host names `/sd` shows."""
         discovery = _Discovery(context, target)
         listing = await discovery.search()
         zones = await discovery.list_shield_zones(listing)
         if zones is not None and RATE_LIMITS in target.watched:
-            # The calls for rate limits take long, and find no names; no target that lacks a name need wait for them.
-            is_named = not (discovery.faults or discovery.name_faults)
-            await context.report_found(Inventory({}, is_named=is_named))
+            if not discovery.faults and not discovery.name_faults:
+                # Targets that wait for names need not wait for the calls for rate limits, which take long.
+                await context.report_found(Inventory({}, is_named=True))
             await discovery.list_rate_limits(zones)
         await _read_scripts_of_other_shards(context, target.account)
         outcomes: tuple[Outcome, ...] = ()
+        # A poll that only looks up names has no status.
         if SEARCH in target.watched or SHIELD_ZONES in target.watched:
             error = next(iter(discovery.faults), None)
             outcomes = (Outcome(target, self._measure(target, listing), error=error),)

@@ -18,7 +18,7 @@ from exporter.telemetry import Telemetry
 from exporter.wiring.clients import Access, accesses_of, client_of
 
 _KINDS_IN_DATABASES = ("database", "query")
-# A spare waits this many seconds before it tries the keys again. A call that tries a key has as long for its retries.
+# A spare waits this many seconds before it tries the keys again. A call that tries a key may be retried for as long.
 TRY_KEYS_SECONDS = 30.0
 # An account is up for this many intervals, and a timeout, after an authenticated answer, because a poll may be late.
 UP_INTERVALS = 1.5
@@ -171,8 +171,8 @@ class Accounts:
             return True
         return not self._account_names()
 
-    async def close_replaced(self, former: Mapping[str, Account]) -> None:
-        """Close the clients of former accounts that are no longer used, and remove the series of removed accounts."""
+    async def discard_former(self, former: Mapping[str, Account]) -> None:
+        """Close the clients of former accounts that are no longer used; of removed accounts, also remove the series."""
         for name in former.keys() - self.entries.keys():
             self.telemetry.forget("account", name)
             self._observers.pop(name, None)

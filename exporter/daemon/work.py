@@ -176,14 +176,14 @@ class Work:
                 self.store.remove(status.target, (status.collector,))
         await self.poller.tick()
         self.show()
-        await self.accounts.close_replaced(former)
+        await self.accounts.discard_former(former)
 
     def _is_polled(self, status: Status) -> bool:
         plan = self.schedule.plans.get(status.collector)
         if plan is None:
             return False
         target = self.registry.by_key.get(status.target.key, status.target)
-        # A target of another kind is not polled itself: the collector finds it in the answer for an account.
+        # A status may be of a target that the collector finds in the answer for an account, and does not poll itself.
         if target.kind != plan.collector.polls:
             return True
         # If discovery is off now, its collector may still look up names; such polls have no status.

@@ -31,7 +31,10 @@ class Connections:
         self._open: dict[object, tuple[Callable[[], bool], Callable[[], object]]] = {}
 
     def set_limit(self, files: int) -> None:
-        """Allow one connection a file, but at least `LEAST_CONNECTIONS` and at most `MOST_CONNECTIONS`."""
+        """Set the limit to `files`, the number of file descriptors that are left for connections.
+
+        It is at least `LEAST_CONNECTIONS`, and at most `MOST_CONNECTIONS`.
+        """
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
     def add(self, connection: object, waits: Callable[[], bool], abort: Callable[[], object]) -> None:

@@ -34,8 +34,8 @@ TICK_SECONDS = 1.0
 # While this many polls are answered and have not ended, because they wait for the ledger, no further polls begin: the
 # memory that they take is limited, even if the ledger is slower than the platforms.
 MOST_RECORDING = 150
-# The longest wait before a failed poll is repeated, in seconds; it doubles with each further failure. The doublings are
-# limited because a number that doubles for ever would overflow.
+# After its first failure, a target waits for between half of this time and all of it, in seconds. The time doubles with
+# each further failure, at most `MOST_DOUBLINGS` times, because a number that doubles for ever would overflow.
 FIRST_WAIT = 60.0
 FIRST_WAIT_OF_LISTS = 10.0
 MOST_DOUBLINGS = 20
@@ -252,13 +252,15 @@ class Schedule:
         self._failures.pop(key, None)
 
     def failed(self, collector: Collector, target: Target, error: PlatformError) -> None:
-        """Apply rule 2 of this module after a failure."""
+        """Move the next poll of a target after a failure: earlier, or as late as the answer asks (rule 2 above)."""
         key = PollKey(target.key, collector.name)
         entry, account = self._entry(key), self.accounts.get(target.client_name)
         if entry is None or account is None:
             return
         now, at = self._clocks.monotonic(), entry.at
-        if account.pace.stretch <= 1.0 and not account.client.credential.problem:
+        is_budget_enough = account.pace.stretch <= 1.0
+        is_key_usable = not account.client.credential.problem
+        if is_budget_enough and is_key_usable:
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             first = FIRST_WAIT_OF_LISTS if collector.discovers else FIRST_WAIT
             wait = first * 2.0 ** min(failures - 1, MOST_DOUBLINGS)

@@ -16,9 +16,9 @@ def payload(content: Any, status: int = 200, media_type: str = "application/json
     return Response(json.dumps(content, separators=(",", ":")), status, media_type=media_type)
 
 
-def enveloped(data: Any, *, default_error: bool = False, with_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
+def enveloped(data: Any, *, default_error: bool = False, error_has_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
     """Return `{data, error}` of a success; the error is null or, with `default_error`, an object of default values."""
-    error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if with_status else {})
+    error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if error_has_status else {})
     return payload({"data": data, "error": error if default_error else None})
 
 

@@ -100,7 +100,9 @@ async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
     limit = world.rate_limits.limits.get(limit_id)
     if limit is None:
         return refused("not_found.ratelimit_shieldzone", "The rate limit was not found.", status_code=404)
-    return enveloped(world.rate_limits.metrics(limit_id), default_error=_has_default_error(limit_id), with_status=True)
+    return enveloped(
+        world.rate_limits.metrics(limit_id), default_error=_has_default_error(limit_id), error_has_status=True
+    )
 
 
 @operation("GET /shield/metrics/rate-limits/{shieldZoneId}")

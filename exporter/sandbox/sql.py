@@ -92,7 +92,7 @@ class SqlSession:
         }
 
     def describe(self, sql: str) -> dict[str, Any]:
-        """Return the description of a statement as the protocol sends it; the statement does not write.
+        """Return the description of a statement as the protocol sends it. Describing a statement writes nothing.
 
         Raises:
             SqlError: SQLite refuses or interrupts the statement.

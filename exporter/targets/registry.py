@@ -104,9 +104,9 @@ class Registry:
             self._known_at(list_key).merge(found, self._addresses.get(account, ""), self._wall())
 
     def _apply_names(self, list_key: ListKey, found: ResourceList) -> None:
-        """Keep the names that a list has changed, and forget those of resources that it ends.
+        """Store the new and the changed names of a list, and delete the names of resources that have left (`ended_by`).
 
-        Call it before `merge`, which replaces the former list, with which the names are compared.
+        Call it before `merge`: the list is compared with the former one, which `merge` replaces.
         """
         known = self._known_at(list_key)
         names = self._names.setdefault(list_key, {})
