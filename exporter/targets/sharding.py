@@ -31,7 +31,7 @@ class Shard:
             kind, target_id = "shield_zone", parent
         elif kind == "query":
             # All queries of a database belong to one shard, because a database's budget is not divided among shards.
-            kind, target_id = "database", target_id.rpartition("/")[0]
+            kind, target_id = "database", key.database
         return owner(f"{key.account}/{kind}/{target_id}", self.total)
 
 

@@ -44,6 +44,14 @@ class TargetKey(NamedTuple):
         """The name of the target in metrics and logs, such as `dns_zone/102`."""
         return f"{self.kind}/{self.id}"
 
+    @property
+    def database(self) -> str:
+        """The name of the database of a database or a query; it may contain slashes. `*` for all queries together."""
+        if self.kind != "query":
+            return self.id
+        database, _, _ = self.id.rpartition("/")
+        return database or self.id
+
 
 class PollKey(NamedTuple):
     """A target and the name of a collector; ordered by the target first."""
@@ -83,9 +91,7 @@ class Target:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", TargetKey.of(self.account, self.kind, self.id))
-        # The name of a database may contain a slash. `*` stands for all queries.
-        database = (self.id.rpartition("/")[0] or self.id) if self.kind == "query" else self.id
-        object.__setattr__(self, "client_name", self.account or DATABASE_PREFIX + database)
+        object.__setattr__(self, "client_name", self.account or DATABASE_PREFIX + self.key.database)
 
     def __eq__(self, other: object) -> bool:
         """Return whether both have the same key; their other attributes may differ."""
