@@ -87,11 +87,10 @@ def configuration() -> str:
         "key; `edge-exporter assets configuration DIR` writes it.",
         "",
         f"The file is named by `--config` or the variable `{CONFIG_VARIABLE}`. Flags win over `EDGE_EXPORTER_…`",
-        "variables, and these over the file. A key without a flag or a variable can only be set in the file.",
+        "variables, and variables over the file. A key without a flag or a variable can only be set in the file.",
         "",
-        "A wrong configuration is refused, and the message says where its faults are. Keys that conflict with each",
-        "other, and names that are used twice or refer to nothing, are only reported if the values of their section",
-        "are right.",
+        "A wrong configuration is refused, and the message says where the faults are. While values are wrong, the",
+        "message may leave out other faults: keys that conflict, and names that are used twice or refer to nothing.",
         "",
         "Durations are written `30s`, `5m`, `1h30m` or `1d`. Patterns are regular expressions.",
     ]
@@ -107,7 +106,7 @@ def configuration() -> str:
             continue
         lines += ["", f"## {key}", "", (section.__doc__ or "").strip().splitlines()[0], ""]
         if get_origin(field.annotation) is tuple:
-            lines += ["This key is a list; each entry has these keys:", ""]
+            lines += ["This key is a list of entries with these keys:", ""]
         lines += ["| key | default | flag, variable | meaning |", "|---|---|---|---|"]
         lines += [
             f"| `{'.'.join(path)}` | {_default(leaf, flag_by_path.get(path))} | "

@@ -110,7 +110,7 @@ class SqlQuery(Section):
         default=(), description="The columns that become labels."
     )
     interval: OptionalInterval = Field(
-        default=None, description="The interval between two runs; null: that of the collector database."
+        default=None, description="The interval between two runs; null: collectors.database.interval."
     )
     max_rows: int = Field(default=1000, ge=1, le=1_000_000, description="A query that returns more rows fails.")
 

@@ -58,7 +58,7 @@ class DiscoveredSettings(Section):
     ids: tuple[Identifier, ...] = Field(default=(), description="Ids that are polled even if they are not discovered.")
     include: tuple[PatternField, ...] = Field(
         default=(),
-        description="Patterns for any part of a name: only resources that match one are discovered; all if empty.",
+        description="Patterns for any part of a name; if there are any, only resources that match one are discovered.",
     )
     exclude: tuple[PatternField, ...] = Field(
         default=(),
@@ -70,7 +70,7 @@ class DnsZonesSettings(DiscoveredSettings):
     """Which DNS zones are polled; their names are their domains."""
 
     ids_file: Annotated[tuple[int, ...], PlainValidator(_read_ids)] | None = Field(
-        default=None, description="A file of further ids, one in each line; '#' starts a comment."
+        default=None, description="A file with further ids, one a line; '#' starts a comment."
     )
 
     def all_ids(self) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ class ScriptsSettings(DiscoveredSettings):
     )
     monthly_budget_dollars: Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]] = Field(
         default_factory=dict,
-        description="Budgets of a month, by the name or id of a script; a name applies to every script that has it.",
+        description="Monthly budgets, by the name or id of a script; each script of a name has the name's budget.",
     )
 
 
@@ -123,7 +123,7 @@ class WafCustomRuleSettings(Section):
 class ImageSettings(Section):
     """One container image whose tags are listed."""
 
-    registry_id: Text = Field(description="The registry: dockerhub, github or its number.")
+    registry_id: Text = Field(description="The registry: dockerhub, github or the number of a registry.")
     namespace: Text = Field(description="The image's namespace.")
     name: Text = Field(description="The image's name.")
     watch_tags: tuple[Text, ...] = Field(default=(), description="Tags whose presence is a metric.")

@@ -90,7 +90,7 @@ class SeriesSettings(Section):
         default=(), description="Patterns of whole names: families that match one are not served."
     )
     allow: tuple[PatternField, ...] = Field(
-        default=(), description="Patterns of whole names: only families that match one are served; all if empty."
+        default=(), description="Patterns of whole names; if there are any, only families that match one are served."
     )
 
     def serves(self, family: str) -> bool:
@@ -112,7 +112,7 @@ class WebSettings(Section):
         default=None,
         description="A web configuration file, as for other Prometheus exporters: TLS, headers, basic auth.",
     )
-    route_prefix: RoutePrefix = Field(default="/", description="The prefix of every path.")
+    route_prefix: RoutePrefix = Field(default="/", description="The prefix of the exporter's paths.")
 
 
 def _address_problem(address: str) -> str:
@@ -136,7 +136,7 @@ class StateSettings(Section):
     url_file: SecretFile = Field(default=None, description="The file that contains the PostgreSQL database's address.")
     installation: Text = Field(
         default="default",
-        description="The name of this group of exporters, which share their counters in the database.",
+        description="The name of the group of exporters that share their counters in the database.",
     )
     lease: LeaseLength = Field(
         default=15.0,
@@ -189,7 +189,7 @@ class ShardSettings(Section):
 
     index: Annotated[int | Literal["auto"], PlainValidator(_parse_index), "INTEGER|auto"] = Field(
         default=0,
-        description="This shard's number, from 0; auto: the ordinal at the end of the host name or, with the state "
+        description="The number of the shard, from 0; auto: the number at the end of the host name or, with the state "
         "in a database, a free shard.",
     )
     total: int = Field(default=1, ge=1, le=1024, description="How many shards there are.")

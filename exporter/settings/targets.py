@@ -45,7 +45,7 @@ Labels = Annotated[Mapping[Annotated[str, AfterValidator(parse_own_label)], Text
 class TargetLabelsSettings(Section):
     """Labels of the targets whose names match a pattern."""
 
-    match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
+    match: PatternField = Field(description="A pattern for any part of a target's name.")
     labels: Labels = Field(
         description="The targets' labels; if several matching entries set the same label, the first applies."
     )
@@ -55,7 +55,7 @@ class ThresholdSettings(Section):
     """The threshold of an alert for some targets, in place of the threshold in the rule."""
 
     alert: Literal[*ALERTS] = Field(description="The name of the alert.")  # type: ignore[valid-type] # the names are above
-    match: PatternField = Field(description="A pattern; it matches any part of a target's name.")
+    match: PatternField = Field(description="A pattern for any part of a target's name.")
     value: float = Field(
         ge=0, allow_inf_nan=False, description="The threshold; of an alert's matching entries, the first applies."
     )

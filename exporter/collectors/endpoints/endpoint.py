@@ -162,12 +162,12 @@ class EndpointMetric(Section):
         default=None, description="A counter: an expression for a value of the month to date."
     )
     info: Mapping[LabelName, LabelExpression] = Field(
-        default_factory=dict, description="An info metric: the name of each label and its expression; the value is 1."
+        default_factory=dict, description="An info metric: names of labels, with expressions for their values."
     )
     label: LabelName | None = Field(
-        default=None, description="A label, whose values are the keys of the object, or the first entries of the pairs."
+        default=None, description="A label; its values are the keys of the object, or the first entries of the pairs."
     )
-    scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for all numbers.")
+    scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for the values.")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -207,10 +207,10 @@ class EndpointMetric(Section):
 
 
 class Endpoint(Section):
-    """An endpoint of the platform that a collector of its own polls, and the metrics from its answers."""
+    """A path of the platform that becomes a collector, and the metrics in the path's answers."""
 
     name: Annotated[str, AfterValidator(_parse_name)] = Field(
-        description="The collector's name, which is also its key under collectors."
+        description="The name of the collector; collectors.<name> has its settings."
     )
     path: PathField = Field(description="The path of the GET requests, below each account's base_url.")
     each: TargetList | None = None
