@@ -12,6 +12,6 @@ def __getattr__(name: str) -> str:
     except PackageNotFoundError:
         # A source tree that was never installed.
         found = "0+unknown"
-    # Later uses find it without this function.
+    # Later uses find this global variable, without a call of this function.
     globals()[name] = found
     return found

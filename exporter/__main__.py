@@ -6,13 +6,13 @@ import re
 import signal
 import sys
 
-# Environment variables that libraries read and that are removed here: they would crash the program, change what it
-# does, or send its data elsewhere. docs/configuration.md names the variables that are kept.
+# Environment variables that are removed, because they could make a library crash the program, change its behaviour, or
+# send its data elsewhere. docs/configuration.md names the variables that are kept.
 _IGNORED = re.compile(
     "prometheus_multiproc_dir|PROMETHEUS_(MULTIPROC_DIR|DISABLE_CREATED_SERIES|LEGACY_NAME_VALIDATION)|PSYCOPG_.*"
     "|(OTEL|FASTAPI|UVICORN|STARLETTE|PYDANTIC)_.*|WEB_CONCURRENCY|FORWARDED_ALLOW_IPS|UNICODE_VERSION|SSLKEYLOGFILE"
 )
-# Errors of a write, such as to standard output, that are no fault of the program: a full or broken disk, or a limit.
+# Errors of writing that are no fault of the program: a full or broken disk, a used-up quota, or too large a file.
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
@@ -22,7 +22,7 @@ def main() -> None:
         _handle_early_signals()
     fill_closed_streams()
     _clean_environment()
-    # Python's Ctrl-C handler can be lost during an import; the operating system's default cannot.
+    # An import can lose the KeyboardInterrupt that Python raises at Ctrl-C; the system's default ends the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from exporter.cli import command  # noqa: PLC0415 - only now are the signals, streams and environment ready
 
@@ -38,8 +38,8 @@ def main() -> None:
 
 
 def _handle_early_signals() -> None:
-    """Handle signals until the daemon sets its own handlers: SIGTERM ends the process at once, and SIGHUP waits."""
-    # The first process of a container ignores signals for which it has no handler. Nothing has to be saved yet.
+    """Handle signals until the daemon has its handlers: SIGTERM ends the process at once; SIGHUP is kept until then."""
+    # The first process of a container ignores SIGTERM without a handler. Nothing has to be saved yet.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
 
@@ -47,7 +47,7 @@ def _handle_early_signals() -> None:
 def _clean_environment() -> None:
     for name in [name for name in os.environ if _IGNORED.fullmatch(name)]:
         del os.environ[name]
-    # Without this, pydantic searches every installed package for plugins, and passes them the validated values.
+    # Otherwise pydantic would search all installed packages for plugins, and pass the validated values to the plugins.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
 
@@ -60,7 +60,7 @@ def fill_closed_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            # The new descriptor gets the lowest free number, which is this one.
+            # The new descriptor gets the lowest free number, which is `number`.
             os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
 

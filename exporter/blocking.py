@@ -1,6 +1,6 @@
 """Runs calls that may block, such as reading a file, on threads other than the event loop's.
 
-A call that hangs delays only calls on the same thread.
+A call that hangs delays other calls on its executor, but not the event loop.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ def one_thread(kind: str) -> Executor:
 
 
 async def blocking(executor: Executor, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function on an executor, and return its result, or raise its exception.
+    """Call a function on an executor; return the result of the function, or raise its exception.
 
     Raises:
         RuntimeError: no thread can be started now, or the executor was shut down.

@@ -1,4 +1,4 @@
-"""The command line: its commands, each of which is loaded when it is called."""
+"""The command line. The module of a command is imported when the command is called."""
 
 import gc
 import signal
@@ -11,8 +11,8 @@ from exporter.validation.configuration_errors import ConfigurationError
 
 INTERRUPTED = 130  # as shells report a process that SIGINT ended
 
-# The name of each command, which is also the name of its module, and its help sentence. They are written here so that
-# help and completion do not import the modules.
+# The name of a command, which is also the name of its module → its help sentence. The sentences are here so that a list
+# of the commands needs no import of the modules.
 COMMANDS = {
     "run": "Run the daemon.",
     "demo": "Run the exporter with a simulated platform; nothing has to be configured.",
@@ -31,13 +31,13 @@ def load_command(name: str) -> click.Command:
     """Import the module of a command, and return the command.
 
     During the import, garbage collection is off: imported objects are rarely garbage, and searching them would delay
-    the start. Ctrl-C then ends the process by the default action of the operating system, because an import can lose
-    Python's own handling of it.
+    the start. Also during the import, Ctrl-C ends the process by the default action of the operating system, because an
+    import can lose the KeyboardInterrupt of Python's handler.
     """
     former = signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()
     loaded: click.Command = import_module(f"exporter.commands.{name}").command
-    # Modules live as long as the process, so later collections need not search them.
+    # Modules stay until the process ends, so later garbage collections need not search them.
     gc.freeze()
     gc.enable()
     signal.signal(signal.SIGINT, former)
@@ -45,7 +45,7 @@ def load_command(name: str) -> click.Command:
 
 
 class LazyGroup(click.Group):
-    """Loads a command only when it is called; until then, a placeholder has the command's name and help sentence."""
+    """Loads a command when the command is called; until then, a placeholder has its name and its help sentence."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order of the help text."""
@@ -54,12 +54,12 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find and load the called command, or report that there is none; completion gets None then."""
+        """Find and load the called command. An unknown command is an error; during completion, it gives None."""
         name, _placeholder, rest = super().resolve_command(ctx, args)
         return name, None if name is None else load_command(name), rest
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands in the help text, with their whole sentences."""
+        """List the commands in the help text. Unlike click's own list, this one has whole sentences."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 

@@ -1,4 +1,4 @@
-"""The clocks of this machine, in one value that tests replace, and the time of a platform."""
+"""The clocks of this machine, in one object that tests replace, and the time of a platform."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 DAY_SECONDS = 86_400.0
 # The beginning of the last day for which Python has dates, in unix seconds.
 _LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-# A date is accepted, however far it is from this machine's clock, if this many successive answers agree on it.
+# How many successive answers must agree on an implausible date before the date is accepted.
 AGREEING_ANSWERS_NEEDED = 3
 
 
@@ -23,8 +23,8 @@ class Clocks:
     """The clocks that a part of the program uses; by default the machine's own.
 
     Attributes:
-        wall: unix seconds; they jump when the machine's clock is set.
-        monotonic: seconds that go on evenly; on Linux, also while the machine is suspended.
+        wall: returns the unix time in seconds, which jumps when the machine's clock is set.
+        monotonic: returns seconds that go on evenly; on Linux, also while the machine is suspended.
     """
 
     wall: Callable[[], float] = time.time
@@ -42,9 +42,10 @@ SYSTEM = Clocks()
 class PlatformTime:
     """The time of a platform, from the `Date` headers of its answers.
 
-    A date is accepted if it is within a day of this machine's clock, or of the last accepted date, advanced to now by
-    the monotonic clock. Any other date is accepted when three successive answers agree on it, to within a day. So one
-    wrong date, years ahead, does not start a new month or remove days from the counters.
+    A date is plausible if it differs by at most a day from this machine's clock, or from the last accepted date plus
+    the time since then. Plausible dates are accepted. An implausible date is accepted when three successive answers
+    agree on it, to within a day. So a single date that is years ahead does not start a new month or remove days from
+    the counters.
 
     Attributes:
         accepted_date: the last accepted or restored date, in unix seconds; None before the first.
@@ -68,7 +69,7 @@ class PlatformTime:
             self._accepted_minus_monotonic = accepted_date - self._clocks.monotonic()
 
     def now(self) -> datetime | None:
-        """Return the last accepted or restored date plus the time since it was set; None before the first."""
+        """Return the last accepted or restored date plus the time since its arrival; None before the first."""
         if self._accepted_minus_monotonic is None:
             return None
         unix_seconds = self._accepted_minus_monotonic + self._clocks.monotonic()
@@ -78,8 +79,8 @@ class PlatformTime:
         """Update the time with the `Date` of an answer, and return the platform's time.
 
         Returns:
-            The date if it is accepted; else `now`. Before the first accepted date: the earlier of the date and this
-            machine's clock, because a series that begins too late would lose days.
+            The date if it is accepted, otherwise `now()`. If `now()` is None, the earlier of the date and this
+            machine's time, because a series that begins too late would lose days.
         """
         unix_seconds = date.timestamp()
         self.offset = unix_seconds - self._clocks.wall()
@@ -96,7 +97,7 @@ class PlatformTime:
         return self.now() or min(date, self._clocks.utc())
 
     def _count_agreeing(self, minus_monotonic: float) -> None:
-        """Count successive implausible dates that agree; one that disagrees with the last is counted as the first."""
+        """Count successive implausible dates that agree. A date that disagrees with the one before it starts at 1."""
         agrees = _are_near(minus_monotonic, self._doubted_minus_monotonic)
         self._agreeing_answers = self._agreeing_answers + 1 if agrees else 1
         self._doubted_minus_monotonic = minus_monotonic

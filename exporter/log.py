@@ -18,12 +18,12 @@ from exporter.untrusted.terminal import escape
 Level = Literal["debug", "info", "warning", "error"]
 Processors = tuple[structlog.typing.Processor, ...]
 
-# If `poll` reports a pipe as writable, a write of at most this many bytes does not block (PIPE_BUF).
+# If `select.poll` reports a pipe as writable, a write of at most this many bytes does not block (PIPE_BUF).
 _PIECE = 4096
-# How long a piece waits for a slow reader. After that, lines are lost until it reads again.
+# How long a piece waits for a slow reader. After this time, lines are lost until the reader reads again.
 _PATIENCE_MS = 100
 
-# The keys whose values are tracebacks, which structlog prints below the log line, in several lines.
+# The keys whose values are tracebacks. structlog prints tracebacks below the log line, in several lines.
 _TRACEBACK_KEYS = frozenset({"stack", "exception"})
 
 
@@ -31,7 +31,7 @@ def configure(level: Level, form: Literal["auto", "console", "json"] = "auto", s
     """Set up the logs of the process: the exporter's and the libraries', in one form on one stream.
 
     Args:
-        level: the lowest level that is written; debug and info lines of libraries never are.
+        level: the lowest level that is written. Debug and info lines of libraries are left out at any level.
         form: `auto` is console on a terminal and JSON elsewhere.
         stream: where the logs go; standard error by default.
     """
@@ -61,7 +61,7 @@ def _configure_libraries(target: TextIO, lowest: int, last_steps: Processors) ->
     root.handlers[:] = [handler]
     # Debug and info lines of libraries are not about targets, and some of them contain headers.
     root.setLevel(max(lowest, logging.WARNING))
-    # psycopg warns of each lost connection; the exporter itself logs that the state is not saved.
+    # psycopg warns of lost connections; the exporter itself logs that the state is not saved.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     # APScheduler warns of skipped and late runs; `edge_exporter_collector_missed_runs_total` counts missed polls.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
@@ -77,7 +77,7 @@ def _report_of_lost(lines: int) -> str:
     return str(line)
 
 
-# Cached, because a reload configures the logs again, and the writer has what it must still report.
+# Cached, because a reload configures the logs again, and the writer must keep its number of lost lines.
 @lru_cache(maxsize=1)
 def _without_blocking(out: TextIO) -> TextIO:
     """Return a stream to the descriptor of `out` that loses lines instead of blocking; without a descriptor, `out`."""
@@ -85,13 +85,13 @@ def _without_blocking(out: TextIO) -> TextIO:
         fd = out.fileno()
     except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
         return out
-    return _NonBlockingWriter(fd, out.encoding)  # type: ignore[return-value]  # it has the methods that are used
+    return _NonBlockingWriter(fd, out.encoding)  # type: ignore[return-value]  # has the methods that are used
 
 
 class _NonBlockingWriter(io.TextIOBase):
-    """Writes log lines to a descriptor. If that accepts nothing for 0.1 s, as a full pipe does, lines are lost.
+    """Writes log lines to a descriptor. If it accepts no bytes for 0.1 s, as with a full pipe, lines are lost.
 
-    The next line that can be written is preceded by one that says how many were lost.
+    Before the next line that can be written, a line says how many were lost.
     """
 
     def __init__(self, fd: int, encoding: str) -> None:
@@ -115,10 +115,10 @@ class _NonBlockingWriter(io.TextIOBase):
         return len(text)
 
     def _write(self, text: str, lines: int) -> None:
-        """Write a text; if that would block, count this number of lines as lost."""
+        """Write a text; if the descriptor does not accept the whole text in time, `lines` more lines are lost."""
         data = text.encode(self._encoding, "backslashreplace")
         if self._is_cut:
-            # This ends the line of which only a part was written.
+            # End the line of which only the first part was written.
             data = b"\n" + data
         while data:
             if not self._is_writable():
@@ -139,7 +139,7 @@ def _event_first(_logger: object, _method: str, line: structlog.typing.EventDict
 
 
 def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Escape the texts of a line, some of which come from the platform; structlog shows other values by `repr`."""
+    """Escape the texts of a log line, because some come from the platform; structlog shows other values by `repr`."""
     escaped = {}
     for name, value in line.items():
         keep = "\n" if name in _TRACEBACK_KEYS else ""
@@ -153,7 +153,7 @@ def _write_exception(out: TextIO, exc_info: structlog.typing.ExcInfo) -> None:
     out.write(escape(trace.getvalue(), keep="\n"))
 
 
-# The first processors of each log line.
+# The first processors of a log line, in both forms.
 _SHARED: Processors = (
     structlog.contextvars.merge_contextvars,
     structlog.processors.add_log_level,
@@ -172,6 +172,6 @@ def _for_people(*, colours: bool) -> Processors:
 
 
 def logger() -> structlog.typing.FilteringBoundLogger:
-    """Return a logger, which always uses the settings of the latest call of `configure`."""
+    """Return a logger. When it logs a line, it uses the settings of the latest call of `configure`."""
     log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
     return log

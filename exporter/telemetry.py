@@ -1,4 +1,4 @@
-"""The exporter's own metrics, including those of its platform calls."""
+"""The exporter's own metrics, including metrics of its calls to the platform."""
 
 import platform as python_platform
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ _Labels = TypeVar("_Labels", bound=tuple[str, ...])
 # Upper bounds of the buckets of histograms, in seconds.
 _CALL_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _LOOP_LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-# The reasons of failed requests whose series start at 0.
+# Alerts use these reasons of failed requests, so there are series of them from the start, with the value 0.
 ALERTED_REASONS = ("unauthorized", "forbidden", "credential", "rate_limited", "server_error", "timeout", "refused")
 
 
@@ -38,14 +38,14 @@ class Telemetry:
     """The exporter's own metrics.
 
     Args:
-        registry: where they are registered; no global registry is used.
+        registry: the registry of these metrics; prometheus-client's global registry is not used.
 
     Attributes:
         set_aside_at: when a damaged state file was last renamed in this run, in unix seconds; None if never.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
-        # prometheus-client would add `_created` samples to the text format as families of their own.
+        # Otherwise prometheus-client would add `_created` samples to the text format, as separate families.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry
         self.set_aside_at: float | None = None
@@ -186,7 +186,7 @@ class Telemetry:
         GCCollector(registry=registry)
 
     def families(self) -> Iterator[FamilyInfo]:
-        """Yield every family of the exporter itself, even without series, but not those of the process and Python."""
+        """Yield the families of this object, even without series. Families of the process and Python are left out."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram):
                 (described,) = family.describe()
@@ -195,14 +195,14 @@ class Telemetry:
                 yield FamilyInfo(name, described.documentation, kind, described.unit, family._labelnames)  # noqa: SLF001
 
     def show(self, gauge: Gauge, values: Mapping[_Labels, float]) -> None:
-        """Set a gauge to these series (label values → value), and remove its others."""
+        """Set the series of a gauge (label values → value), and remove all other series of the gauge."""
         for labels in gauge._metrics.keys() - values.keys():  # noqa: SLF001
             gauge.remove(*labels)
         for labels, value in values.items():
             gauge.labels(*labels).set(value)
 
     def forget(self, label: str, value: str) -> None:
-        """Remove the series of every family in which this label, such as `account`, has this value."""
+        """Remove the series in which this label, such as `account`, has this value."""
         for family in vars(self).values():
             if isinstance(family, Counter | Gauge | Histogram) and label in family._labelnames:  # noqa: SLF001
                 family.remove_by_labels({label: value})
@@ -216,7 +216,7 @@ class Telemetry:
                 self.failures.labels(account, operation, reason)
 
     def declare_corrections(self, families: Iterable[FamilyInfo]) -> None:
-        """Create the series of the corrections of each counter family, with the value 0."""
+        """Create series of corrections, with the value 0, for the counters among these families."""
         for info in families:
             if info.kind is Kind.COUNTER:
                 self.corrections.labels(info.name)

@@ -8,7 +8,7 @@ from typing import Final
 import exporter
 
 REPOSITORY: Final = "https://github.com/edge-exporter/edge-exporter/blob/main"
-# A kind of files → their shipped folder, and their pattern relative to it.
+# A kind of files → a shipped folder, and the glob pattern of the files, relative to this folder.
 ASSETS: Final[Mapping[str, tuple[str, str]]] = {
     "dashboards": ("dashboards", "*.json"),
     "rules": ("prometheus", "rules/*.yml"),
@@ -25,10 +25,10 @@ class AssetError(Exception):
 
 
 def find_folder(name: str) -> Path:
-    """Find a shipped folder, such as `runbooks`: in the installed package, or next to it in the repository.
+    """Find a shipped folder, such as `runbooks`, in the installed package or in the repository.
 
     Raises:
-        AssetError: this installation does not contain it.
+        AssetError: neither of them contains the folder.
     """
     package = Path(exporter.__file__).parent
     repository = package.parent
@@ -39,7 +39,7 @@ def find_folder(name: str) -> Path:
 
 
 def read_assets(what: str) -> dict[str, str]:
-    """Read the files of a kind in `ASSETS`: name → text. Links from runbooks to other folders lead to the repository.
+    """Return name → text for a kind of files (`ASSETS`). Links from runbooks to other folders lead to the repository.
 
     Raises:
         AssetError: this installation does not contain the folder of the files.

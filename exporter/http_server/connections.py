@@ -1,16 +1,16 @@
-"""Counts the open connections, and closes the oldest ones that wait for their clients."""
+"""Counts the open connections, and closes connections that wait for their clients, the oldest first."""
 
 import resource
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 
-# The bounds of the limit of connections, however many files the process may have.
+# The bounds of the limit of connections, however many file descriptors the process may have.
 LEAST_CONNECTIONS, MOST_CONNECTIONS = 16, 512
 
 
 def raise_file_limit() -> None:
-    """Raise the soft limit of open files to the hard limit, where the system allows it."""
+    """Raise the soft limit of open files to the hard limit; nothing happens if the system refuses."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -33,7 +33,7 @@ class Connections:
     def set_limit(self, files: int) -> None:
         """Set the limit to `files`, the number of file descriptors that are left for connections.
 
-        It is at least `LEAST_CONNECTIONS`, and at most `MOST_CONNECTIONS`.
+        The limit is at least `LEAST_CONNECTIONS`, and at most `MOST_CONNECTIONS`.
         """
         self.limit = max(LEAST_CONNECTIONS, min(MOST_CONNECTIONS, files))
 
@@ -45,7 +45,7 @@ class Connections:
         self._open[connection] = waits, abort
 
     def remove(self, connection: object) -> None:
-        """Remove a connection that has ended; nothing happens if it is not known."""
+        """Remove a connection that has ended; `close_waiting` may have removed the connection before."""
         self._open.pop(connection, None)
 
     @property
@@ -54,7 +54,7 @@ class Connections:
         return len(self._open) + 1 - self.limit
 
     def close_waiting(self, most: int) -> None:
-        """Close at most this many of the connections that wait for their clients, the oldest ones."""
+        """Close up to `most` connections that wait for their clients, the oldest first."""
         waiting = (connection for connection, (waits, _) in self._open.items() if waits())
         for connection in list(islice(waiting, most)):
             _, abort = self._open.pop(connection)

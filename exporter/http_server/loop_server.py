@@ -19,15 +19,15 @@ BACKLOG = 1024
 KEEPALIVE_SECONDS = 75  # longer than the usual scrape interval, one minute
 HANDSHAKE_SECONDS = 10.0
 TLS_CLOSING_SECONDS = 2.0
-# After this time, the system disconnects a client that does not read its answer, where it has such a limit.
+# After this time, a system with TCP_USER_TIMEOUT disconnects a client that does not read its answer.
 UNTAKEN_SECONDS = 30.0
 # The most connections that are closed when none can be accepted, for example for lack of a file descriptor.
 CLOSED_AT_ONCE = 32
 RETRY_ACCEPT_SECONDS = 0.5
 RETRY_MAKING_ROOM_SECONDS = 0.02
-# A fault is logged again only if it has not occurred for this time.
+# A fault is logged again only if it has not occurred for this many seconds.
 QUIET_SECONDS = 10.0
-# How long `stop` waits for answers under way by default, and how often it looks whether they have ended.
+# How long `stop` waits by default for unfinished answers, and the time between two checks whether they have ended.
 ANSWER_SECONDS = 1.0
 LOOKS_EVERY_SECONDS = 0.005
 
@@ -37,7 +37,7 @@ class ListenError(Exception):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a listening TCP socket. An empty host means every address of the machine; the port 0 means a free port.
+    """Return a listening TCP socket. An empty host means all IPv4 and, if possible, IPv6 addresses; port 0 a free port.
 
     Raises:
         ListenError: the address cannot be used.
@@ -57,11 +57,11 @@ def bind(host: str, port: int) -> socket.socket:
         # `socket.create_server` repeats the address.
         problem = (error.strerror or str(error)).partition(" (while ")[0]
         raise ListenError(f"cannot listen on {shown}: {problem}") from error
-    bound.settimeout(0)  # asyncio requires it
+    bound.settimeout(0)  # asyncio requires a non-blocking socket
     # Accepted sockets inherit these options. With Nagle's algorithm, the body could wait until the client has
     # acknowledged the head.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # Some systems, and Python there, lack this option; the server works without it.
+    # Some systems, and Python on them, lack this option; the server works without the option.
     with suppress(OSError, AttributeError):
         bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(UNTAKEN_SECONDS * 1000))
     return bound
@@ -70,7 +70,7 @@ def bind(host: str, port: int) -> socket.socket:
 class LoopServer(uvicorn.Server):
     """A uvicorn server that accepts connections within a limit, and does not handle the process's signals.
 
-    asyncio's own server accepts without a limit. When no file descriptor is left, it logs a traceback for each attempt.
+    asyncio's own server has no limit, and logs a traceback at each attempt to accept without a free file descriptor.
 
     Args:
         bound: the socket of `bind`, which `stop` closes.
@@ -127,14 +127,14 @@ class LoopServer(uvicorn.Server):
             connection.shutdown()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + answer_seconds
-        while (state.connections or state.tasks) and loop.time() < deadline:  # noqa: ASYNC110 - uvicorn has no event for it
+        while (state.connections or state.tasks) and loop.time() < deadline:  # noqa: ASYNC110 - uvicorn has no event for their end
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
         for connection in list(state.connections):
             connection.transport.abort()
         await _cancel(state.tasks)
 
     def connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
-        """Return the connection of the client with this address; None if there is none."""
+        """Return the open connection of the client with this address, or None."""
         found = (one for one in self.server_state.connections if getattr(one, "client", None) == client)
         return next((one.transport for one in found), None)
 
@@ -147,7 +147,7 @@ class LoopServer(uvicorn.Server):
     async def _renew_date(self) -> None:
         """Renew the `Date` header each second; uvicorn's own loop would wake up ten times a second."""
         while True:
-            # uvicorn renews the header at the ticks with the numbers 0, 10 and so on.
+            # uvicorn renews the header when the number of the tick is divisible by 10.
             await self.on_tick(0)
             await asyncio.sleep(1.0)
 
@@ -169,7 +169,7 @@ class LoopServer(uvicorn.Server):
             connecting = self._run(self._connect(protocol, accepted))
             # The connection may be closed during the handshake; `connection_made` replaces these functions.
             self._connections.add(protocol, waits=lambda: True, abort=connecting.cancel)
-            # The connection starts, and other tasks run, before the next one is accepted.
+            # The connection starts, and other tasks run, before the next connection is accepted.
             await asyncio.sleep(0)
 
     async def _make_room(self, accepted: socket.socket) -> None:
@@ -214,7 +214,7 @@ class LoopServer(uvicorn.Server):
 
 
 async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
-    # A copy, because a task leaves the set when it ends.
+    # A copy, because a task that ends leaves the set.
     ending = list(tasks)
     for task in ending:
         task.cancel()

@@ -1,4 +1,4 @@
-"""Reads requests within limits of time and of the head's size, and closes connections that exceed these."""
+"""Reads requests, and closes a connection whose request takes too long or has too large a head."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from exporter.http_server.connections import Connections
 
 # The headers and the body of an answer that needs no waiting.
 ReadyAnswer = tuple[Sequence[tuple[bytes, bytes]], bytes]
-# The ASGI scope of a GET → its answer; None if the application has to answer.
+# The ASGI scope of a GET request → the answer, or None if the application has to answer.
 Ready = Callable[[Scope], ReadyAnswer | None]
 NOTHING_READY: Ready = lambda _scope: None  # noqa: E731 - a default
 
@@ -23,13 +23,13 @@ LARGEST_HEAD = 16 * 1024
 
 
 class TimeLimitedProtocol(HttpToolsProtocol):
-    """Closes a connection whose request is not complete in time; uvicorn closes those that are idle between requests.
+    """Closes a connection whose request is not complete in time; uvicorn itself closes idle connections.
 
-    Its parser is written in C. With uvicorn's other parser, h11, a scrape takes more processor time.
+    The base class parses in C. With uvicorn's other parser, h11, a scrape would take more processor time.
     """
 
     _timer: asyncio.TimerHandle | None = None
-    # The bytes received since the last complete request, without the content of a body.
+    # The number of bytes received since the last complete request, without the content of a body.
     _unfinished_bytes = 0
 
     def __init__(
@@ -43,12 +43,12 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         """Register the connection, and limit the time of its first request."""
         super().connection_made(transport)
         self._connections.add(self, waits=self._waits, abort=transport.abort)
-        # Each request has this state. The handshake has verified the certificate, if the client has shown one.
+        # Each request gets a copy of `app_state`. If the client has shown a certificate, the handshake has verified it.
         self.app_state["has_certificate"] = bool(transport.get_extra_info("peercert"))
         self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what the client sent; refuse a head that is too large, and limit the time of an unfinished request."""
+        """Parse bytes from the client; refuse a head that is too large, and limit the time of an unfinished request."""
         self._unfinished_bytes += len(data)
         super().data_received(data)
         if self._unfinished_bytes > LARGEST_HEAD and not self.transport.is_closing():
@@ -57,7 +57,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
             self._timer = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection from those that are open."""
+        """Remove the connection from the open connections."""
         self._stop_timer()
         self._connections.remove(self)
         super().connection_lost(exc)
@@ -67,7 +67,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         if self.pipeline:
             # Otherwise a client could queue thousands of requests whose answers it never takes.
             self.transport.abort()
-        # The first bytes are not counted if they came with the end of a former request; at least one has come.
+        # Bytes that came with the end of the former request are not counted; at least one byte has come.
         self._unfinished_bytes = max(1, self._unfinished_bytes)
         super().on_message_begin()
 
@@ -94,13 +94,13 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End a request; `REQUEST_SECONDS` applies to the next one from its beginning."""
+        """End a request; the time of the next request is counted from that request's first byte."""
         self._unfinished_bytes = 0
         self._stop_timer()
         super().on_message_complete()
 
     def _waits(self) -> bool:
-        """Return whether the connection waits for its client: to send a request, or to take its answer."""
+        """Return whether the client has to act: to send a request or the rest of one, or to read an answer."""
         cycle: RequestResponseCycle | None = self.cycle
         has_request = cycle is not None and not cycle.more_body and not cycle.response_complete
         return self.flow.write_paused or not has_request
