@@ -1,4 +1,4 @@
-"""The accounts and databases that the daemon polls: their clients, and whether they answer."""
+"""Creates the clients of accounts and databases, counts the clients' calls, and finds which accounts are up."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -18,9 +18,10 @@ from exporter.telemetry import Telemetry
 from exporter.wiring.clients import Access, accesses_of, client_of
 
 _KINDS_IN_DATABASES = ("database", "query")
-# A spare waits this many seconds before it tries the keys again. A call that tries a key may be retried for as long.
+# A spare waits this many seconds before it tries the keys again. A call that tries a key may be retried for this many
+# seconds, too.
 TRY_KEYS_SECONDS = 30.0
-# An account is up for this many intervals, and a timeout, after an authenticated answer, because a poll may be late.
+# After an authenticated answer, an account is up for this many intervals plus a timeout, because a poll may be late.
 UP_INTERVALS = 1.5
 
 
@@ -31,7 +32,8 @@ class AccountObserver(Observer):
         clock: returns the time in seconds.
 
     Attributes:
-        authenticated_at: when an attempt last ended without a failure and with a 2xx status, by `clock`; None: never.
+        authenticated_at: when, by `clock`, the last attempt with a 2xx status and without a failure ended; None before
+            the first.
     """
 
     def __init__(self, telemetry: Telemetry, account: str, clock: Callable[[], float]) -> None:
@@ -42,17 +44,17 @@ class AccountObserver(Observer):
         self.authenticated_at: float | None = None
 
     def is_up(self, interval: float, timeout: float) -> bool:
-        """Return whether `authenticated_at` is at most `UP_INTERVALS` intervals and a timeout ago (both in seconds)."""
+        """Return whether `authenticated_at` is at most `UP_INTERVALS` * `interval` + `timeout` seconds ago."""
         last = self.authenticated_at
         return last is not None and self._clock() - last <= interval * UP_INTERVALS + timeout
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """Count an attempt of a call, its duration and, if it failed, the reason; update `authenticated_at`."""
+        """Count an attempt, its duration and, if `reason` is given, the failure; update `authenticated_at`."""
         self._series(self._telemetry.requests, operation, code).inc()
         self._series(self._telemetry.durations, operation).observe(seconds)
         if reason is not None:
             self._series(self._telemetry.failures, operation, reason).inc()
-        # The reason is also None if the platform has no data, whatever the status.
+        # For `NotAvailable`, `reason` is None, too, although the status may be that of an error.
         elif code.startswith("2"):
             self.authenticated_at = self._clock()
 
@@ -75,18 +77,18 @@ class AccountObserver(Observer):
 
 @dataclass(slots=True, eq=False)
 class Accounts:
-    """Creates the clients of accounts and databases, and observes their calls.
+    """Creates the clients of accounts and databases, and observes the clients' calls.
 
     Attributes:
         ledger: keeps the times of the accounts' platforms.
-        entries: the accounts and databases that are polled, by their targets' `client_name`.
+        entries: `Target.client_name` → the account or the database that is polled.
     """
 
     telemetry: Telemetry
     ledger: Ledger
     machine: Machine
     entries: Mapping[str, Account] = field(default_factory=dict)
-    # One thread for all accounts, which limits the memory: a parsed answer may take many times its size.
+    # One thread parses the long answers of all accounts and databases in turn, because parsing takes much memory.
     _parsing: Executor = field(init=False)
     _plans: Mapping[str, Plan] = field(default_factory=dict)
     _observers: dict[str, AccountObserver] = field(default_factory=dict)
@@ -95,7 +97,7 @@ class Accounts:
         self._parsing = self.machine.executors("answers")
 
     def build(self, settings: Settings) -> dict[str, Account]:
-        """Return the accounts and databases of the settings; those in `entries` with the same access are kept.
+        """Return the accounts and databases of the settings; objects in `entries` with an unchanged access are kept.
 
         Raises:
             ConfigurationError: the environment names a proxy that cannot be used.
@@ -135,7 +137,7 @@ class Accounts:
         return [name for name in self.entries if not _is_database(name)]
 
     def up_by_account(self) -> dict[str, bool]:
-        """Return for each account whether it is up; databases are not included."""
+        """Return account → whether the account is up; databases are left out."""
         found: dict[str, bool] = {}
         for name in self._account_names():
             account = self.entries[name]
@@ -144,7 +146,7 @@ class Accounts:
         return found
 
     def clock_offsets(self) -> dict[tuple[str, ...], float]:
-        """Return `(account,)` → its platform's time minus this machine's, in seconds, as far as that is known."""
+        """Return `(account,)` → the platform's time minus this machine's, in seconds, where the platform's is known."""
         offsets = {(name,): self.ledger.platform_time(name).offset for name in self._account_names()}
         return {account: offset for account, offset in offsets.items() if offset is not None}
 
@@ -154,17 +156,17 @@ class Accounts:
         return any(self._observers[name].authenticated_at is not None for name in names)
 
     async def try_keys(self) -> bool:
-        """Try the key of each account until one is accepted; return whether one was, or there are no accounts."""
+        """Try the keys of the accounts until a key is accepted; return whether one was, or there is no account."""
         for name in self._account_names():
             account = self.entries.get(name)
             if account is None:
-                # A reload has removed it during the call of another account, and has closed its client.
+                # During the call of an earlier account, a reload has removed this one and closed its client.
                 continue
             client = account.client
             try:
                 await global_search.count_results(client.calls_until(client.clocks.monotonic() + TRY_KEYS_SECONDS), "")
             except (Forbidden, NotAvailable):
-                # The key was accepted, but it lacks the right to search, or the plan does not include the search.
+                # The key was accepted, although the key's rights or the account's plan do not include the search.
                 return True
             except (PlatformError, RuntimeError):  # RuntimeError: no thread can be started now
                 continue
@@ -181,7 +183,7 @@ class Accounts:
                 await account.client.aclose()
 
     async def close(self) -> None:
-        """Close all clients."""
+        """Close the clients."""
         for account in self.entries.values():
             await account.client.aclose()
 

@@ -1,4 +1,4 @@
-"""The daemon: builds and connects all parts, and starts, reloads and stops them."""
+"""The daemon: builds and connects the parts of the exporter, and starts, reloads and stops them."""
 
 import asyncio
 import signal
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 STOP_SECONDS = 4.5
 # The longest time that a reload reads files. Taking a shard waits for the end of a reload, and a file system may hang.
 LOAD_SECONDS = 30.0
-# The time between two attempts to take a shard, in seconds. With a short lease, it is a fifth of the lease, so that a
-# free shard is taken soon.
+# The seconds between two attempts to take a shard; a fifth of the lease if that is shorter, so that a free shard is
+# taken soon.
 SEEK_SECONDS = 3.0
 
 
@@ -47,12 +47,13 @@ SEEK_SECONDS = 3.0
 class Daemon:
     """The running exporter; `start` creates it.
 
-    It polls one shard, or is a spare, which waits for a free shard. When that changes, `work` is replaced as a whole.
+    It polls one shard, or is a spare, which waits for a free shard. When the process takes or loses a shard, `work` is
+    replaced as a whole.
 
     Attributes:
         settings: the settings that are in force.
         load: reads the settings again, for a reload.
-        database: the storage in the state database; None without a state database.
+        database: the storage of the state if the state is in PostgreSQL, else None.
     """
 
     settings: Settings
@@ -68,9 +69,9 @@ class Daemon:
     _started: float = field(init=False)
     _config_loaded: float = 0.0
     _config_faults: tuple[str, ...] = ()
-    # Why the state database could not be asked for a shard; empty if it could.
+    # The error of the last attempt to take a shard; empty if the state database has answered.
     _database_fault: str = ""
-    # Whether, while this process was a spare, a platform has accepted a key, or there was no account.
+    # Whether `Accounts.try_keys` has returned True, while this process was a spare.
     _is_proven: bool = False
     _was_ready: asyncio.Event = field(default_factory=asyncio.Event)
     _log: FilteringBoundLogger = field(default_factory=logger)
@@ -82,13 +83,13 @@ class Daemon:
 
     @classmethod
     async def start(cls, settings: Settings, load: Callable[[], Settings], machine: Machine = REAL) -> Self:
-        """Build the parts, and begin to poll and to serve; the arguments are the attributes with the same names.
+        """Start a daemon, and return it. The arguments become its attributes `settings`, `load` and `machine`.
 
         Raises:
             StateLockedError: another process has the state file.
             ListenError: the address cannot be used.
             ConfigurationError: the web configuration file, the path of the state or a proxy cannot be used.
-            TlsSettingError: a file of the web configuration was damaged after it was checked.
+            TlsSettingError: a certificate or key of the web configuration has become unusable since the check.
         """
         server = machine.listen(settings.web, machine.executors)
         telemetry = Telemetry(CollectorRegistry(), __version__)
@@ -97,7 +98,7 @@ class Daemon:
         try:
             await daemon._start_first_work()
         except BaseException:
-            # This frees the address.
+            # Free the address on which the server listens.
             await server.stop()
             raise
         prefix = settings.web.route_prefix
@@ -139,12 +140,12 @@ class Daemon:
             if shard is not None:
                 spare = self.work
                 await self._start_work(shard, database)
-                # The spare is not stopped earlier: if the start fails, it goes on.
+                # The spare is stopped last: if the start of the new work fails, the spare goes on.
                 await spare.stop()
 
     async def _start_spare(self) -> None:
         await self._start_work(Shard(None, self.settings.shard.total), MemoryStorage())
-        # A spare polls nothing, so no poll shows whether its keys are accepted.
+        # Polls would show whether the keys are accepted, but a spare has none.
         self.work.tasks.begin("proof", self._prove_keys())
 
     def _show_held(self, database: "PostgresStorage") -> None:
@@ -196,7 +197,7 @@ class Daemon:
         try:
             await work.start()
         except BaseException:
-            # This frees the shard, so that the next round or another exporter can take it.
+            # Closing the storage frees the shard, for the next round or for another exporter.
             await work.stop()
             raise
         self.work = work
@@ -215,10 +216,10 @@ class Daemon:
         self._tasks.begin("reload", self.reload())
 
     async def reload(self) -> tuple[str, ...]:
-        """Read the settings again and apply them, except those that need a restart; apply none if there is a fault.
+        """Read the settings again, and apply those that need no restart. If there is a fault, apply nothing.
 
         Returns:
-            The faults for which the settings were refused; none if they were applied.
+            The faults because of which nothing was applied; empty after a success.
         """
         async with self._reloading:
             try:
@@ -230,7 +231,7 @@ class Daemon:
             except BaseException:
                 self.telemetry.reload_successful.set(0)
                 raise
-            # A scrape after the answer to a reload must show its result.
+            # A scrape after the answer to a reload must show the result of the reload.
             await self.work.renderer.render()
             return self._config_faults
 
@@ -238,13 +239,13 @@ class Daemon:
         async with asyncio.timeout(LOAD_SECONDS):
             loaded = await blocking(self._configuration, self.load)
             kept = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
-            # These sections need a restart. The total of shards that is in force divides the budgets of the accounts.
+            # Changes of these sections need a restart, so the old ones stay. `build` divides budgets by `shard.total`.
             settings = loaded.model_copy(update=kept)
             accounts = self.work.accounts.build(settings)
-            # Another path needs a restart; the file that is in use may be gone then.
+            # A changed path needs a restart. Then the file in use is not read again, because it may be gone.
             is_same_web_file = loaded.web.config_file == self.settings.web.config_file
             if is_same_web_file:
-                # The last step that may find a fault: if any file is wrong, nothing changes, not even for the web.
+                # After the other steps that may find a fault, because this step also applies the web configuration.
                 await self.server.reload()
         not_applied = [name for name, section in kept.items() if getattr(loaded, name) != section]
         if not_applied:
@@ -289,13 +290,13 @@ class Daemon:
 async def run(settings: Settings, load: Callable[[], Settings], started: Callable[[Daemon], None]) -> None:
     """Start the exporter, call `started`, and serve until SIGTERM or SIGINT; raises what `Daemon.start` raises.
 
-    It changes the whole process: the handlers of signals, the switch interval of threads, and garbage collection.
+    Changes the whole process: the handlers of signals, the switch interval of threads, and garbage collection.
     """
     event_loop.tune()
     loop, ending = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ending.set)
-    # A SIGHUP during the start causes a reload after it; `__main__` has blocked SIGHUP until now.
+    # A SIGHUP during the start causes a reload after the start. Until here, SIGHUP was blocked by `__main__`.
     reload_requested = asyncio.Event()
     loop.add_signal_handler(signal.SIGHUP, reload_requested.set)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})

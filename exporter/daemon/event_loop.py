@@ -10,12 +10,13 @@ GROWTH_CHECKED_EVERY_SECONDS = 5.0
 # The switch interval of threads: how long a thread runs before the event loop may interrupt it. Python's default is
 # 5 ms. With 0.5 ms, a busy daemon spends a tenth of its processor time on switches.
 TURN_SECONDS = 0.002
-# New objects between two collections of the youngest generation. The results of polls live for about a second, until
-# the ledger and the renderer have used them. With Python's default, which is far lower, all of them would be examined
-# during that time, which takes 5 % of a poll's time.
+# The number of new objects after which Python collects the youngest generation. The results of a poll live for about a
+# second, until the ledger and the renderer have used them. Python's default is far lower: with it, collections during
+# that second would examine most results, and take 5 % of the time of a poll.
 YOUNG_OBJECTS = 20_000
-# The fewest collections of the middle generation between two of the oldest one, which contains all targets. More than
-# Python's default, because collecting the oldest one takes long, and frees little: few of its objects are in cycles.
+# The lowest number of collections of the middle generation between two of the oldest one. It is above Python's default:
+# a collection of the oldest generation, which contains the targets, takes long, and frees little, because few of the
+# objects are in cycles.
 OLDEST_ROUNDS = 35
 
 
@@ -27,10 +28,10 @@ def tune() -> None:
 
 
 async def freeze_growth(series: Callable[[], int]) -> None:
-    """Exclude all present objects from collections of garbage, whenever the number of series has more than doubled.
+    """Exclude the present objects from garbage collection each time that the number of series has more than doubled.
 
-    A collection stops every thread, the longer the more objects it examines. Excluded objects are still freed when
-    nothing refers to them, except reference cycles, which stay: that is why this is not done more often.
+    A collection stops the threads, and takes longer if it examines more objects. An excluded object is still freed when
+    its last reference goes. Excluded reference cycles stay for ever, so objects are excluded rarely.
     """
     series_when_frozen = 0
     while True:
@@ -41,7 +42,7 @@ async def freeze_growth(series: Callable[[], int]) -> None:
 
 
 async def watch_lag(observe: Callable[[float], object], monotonic: Callable[[], float]) -> None:
-    """Sleep repeatedly; report each time to `observe` how many seconds late the event loop resumed."""
+    """Measure the event loop's lag: sleep repeatedly, and pass to `observe` how many seconds late each sleep ended."""
     while True:
         began = monotonic()
         await asyncio.sleep(LAG_EVERY_SECONDS)

@@ -1,4 +1,4 @@
-"""What the daemon uses of its machine, in one value that tests replace."""
+"""The clocks, threads, connections, storage and server of the daemon, in one value that tests replace."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ def _listen(web: WebSettings, executors: Executors) -> WebServer:
 
 @dataclass(frozen=True, slots=True)
 class Machine(ClientMachine):
-    """What the daemon uses of its machine: what its clients use, a storage of the state, and a server.
+    """What tests replace: the clocks, random numbers, threads and connections of clients, the storage, and the server.
 
     Attributes:
-        open_storage: creates the storage of a state that no other process shares.
-        listen: creates the server of the application, which listens on its address.
+        open_storage: creates the storage of a state that is not in a database.
+        listen: creates the web server, and listens on the address in the settings.
     """
 
     open_storage: OpenStorage = own_storage

@@ -1,4 +1,4 @@
-"""The daemon's background tasks: they are cancelled together, and some of them repeat work in rounds."""
+"""Runs background tasks, some of which repeat work in rounds, and cancels the tasks together."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -11,7 +11,7 @@ from exporter.clock import Clocks
 from exporter.log import logger
 from exporter.web.parts import Round
 
-# Does one round of work; an awaitable that it returns is awaited.
+# A function that does one round of work; if it returns an awaitable, the awaitable is awaited.
 DoRound = Callable[[], Awaitable[object] | None]
 Wait = Callable[[], Awaitable[object]]
 
@@ -20,10 +20,10 @@ class Tasks:
     """Tasks that run until they end or are cancelled together.
 
     Args:
-        failures: counts the rounds that failed; its label is the name of the rounds.
+        failures: the counter of failed rounds, labelled with the `name` of `repeat`.
 
     Attributes:
-        rounds: what is known of each kind of round, by its name.
+        rounds: `name` of `repeat` → when a round last ended, and last succeeded.
     """
 
     def __init__(self, failures: Counter, clocks: Clocks) -> None:
@@ -46,9 +46,9 @@ class Tasks:
             self._log.error("background task failed", work=task.get_name(), error=repr(error), exc_info=error)
 
     def repeat(self, name: str, seconds: float, work: DoRound, wait: Wait | None = None) -> None:
-        """Begin to wait and to do a round, in turns, until `cancel`. Of successive failures, only the first is logged.
+        """Start a task that waits and does a round of `work`, in turns. Of successive failures, the first is logged.
 
-        `seconds` is the longest time that `wait` takes; without `wait`, it is the time between two rounds.
+        `seconds` is the longest time that `wait` takes. Without `wait`, the task waits `seconds` before each round.
         """
         self.rounds[name] = Round(seconds, self._clocks.monotonic())
         self.begin(name, self._repeated(name, work, wait or partial(asyncio.sleep, seconds)))
@@ -75,7 +75,7 @@ class Tasks:
             state.ended_at = self._clocks.monotonic()
 
     async def cancel(self) -> None:
-        """Cancel all tasks, and wait until they have ended."""
+        """Cancel the running tasks, and wait until they have ended."""
         ending = list(self._running)
         for task in ending:
             task.cancel()

@@ -39,19 +39,19 @@ CLEANED_EVERY_SECONDS = 3600.0
 SAVED_EVERY_SECONDS = 5.0
 ABSENCES_EVERY_SECONDS = 60.0
 FAILURES_EVERY_SECONDS = 60.0
-# A name, on which labels and thresholds depend, may change with any poll.
+# So short, because a poll may change the name of a target, on which labels and thresholds depend.
 SHOWN_EVERY_SECONDS = 5.0
 
 
 class Work:
-    """The parts that poll, count and render for a shard, or for a spare, which has no targets.
+    """The parts that poll, count and render for one shard. In a spare, they have no targets.
 
     Args:
         settings: the first settings; `apply` replaces them.
 
     Attributes:
-        tasks: the background tasks: the renderer, repeated work such as saving the lists, and measuring the loop's lag.
-        parts: what the endpoints read.
+        tasks: the background tasks, such as the renderer and the saving of lists.
+        parts: the parts that the web endpoints read.
     """
 
     def __init__(
@@ -140,26 +140,26 @@ class Work:
     def _restore_names_and_lists(self) -> None:
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
-        # The registry keeps the first name that it is given. A row has the name at the last poll. For a script, that is
-        # usually the name in its own answer; for other kinds, a stored list may have a newer name.
+        # `remember` and `restore` keep names that are known already, so the better name comes first. For a script, that
+        # is the row's name, usually from the script's own answer. For other kinds, the list may have a newer name.
         self.registry.remember({key: name for key, name in names.items() if key.kind == "script"})
         for list_key, packed in packed_lists(rows).items():
             self.registry.restore(list_key, packed)
         self.registry.remember(names)
 
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
-        """Apply settings, with the accounts that were built from them, and begin the polls that are due.
+        """Apply settings and the accounts that `Accounts.build` made of the settings; begin the polls that are due.
 
         Plans that have not changed are kept. Series are removed if no poll provides them any more, or the address of
         their account has changed.
         """
         schedule, former_plans = self.schedule, self.schedule.plans
         new_plans = await blocking(self.renderer.thread, plans_of, settings)
-        # A plan that has not changed stays the same object, because the schedule compares objects.
+        # An unchanged plan must stay the former object, because the schedule compares plans by identity.
         plans = {name: former_plans[name] if former_plans.get(name) == new else new for name, new in new_plans.items()}
         families = [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
         await blocking(self.renderer.thread, self.renderer.exposition.declare, families, settings.series.serves)
-        # Nothing is awaited from here on until all is changed, so that nothing else on the event loop runs meanwhile.
+        # There is no `await` from here until `tick`: no other task may run while the settings are applied in part.
         self._settings = settings
         former = schedule.accounts
         moved = _with_new_address(former, accounts)
@@ -186,7 +186,7 @@ class Work:
         # A status may be of a target that the collector finds in the answer for an account, and does not poll itself.
         if target.kind != plan.collector.polls:
             return True
-        # If discovery is off now, its collector may still look up names; such polls have no status.
+        # With discovery off, the collector may still look up names, but a poll that only looks up names has no status.
         return plan.collector.wants(discovery.without_names(target))
 
     def show(self) -> None:
@@ -212,7 +212,7 @@ class Work:
         telemetry.show(telemetry.targets, states)
         failing = Counter((one.target.account, one.collector, one.reason) for one in statuses if one.reason)
         telemetry.show(telemetry.failing, failing)
-        # Databases, which are not among these accounts, have no such totals. An expired total is not counted.
+        # `accounts` has no databases, because their answers have no such totals. Expired values are not counted.
         mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
         mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.families)
         telemetry.show(telemetry.mismatched, mismatched)
@@ -234,14 +234,14 @@ class Work:
         self.registry.save(self.ledger.store_list)
 
     def forget_removed(self) -> None:
-        """Delete the counters of targets that are not polled, if their last success is older than `state.retention`."""
+        """Delete the counters of polls that are no longer made, if the last success is over `state.retention` ago."""
         limit = self._clocks.wall() - self._settings.state.retention
         polled = self.schedule.polled()
         rows = self.ledger.remembered().items()
         self.ledger.delete([key for key, row in rows if row.success < limit and key not in polled])
 
     def _last_success(self, collector: str, target: Target) -> float:
-        """Return the unix seconds of the last success that the ledger has read or committed; 0.0 without one."""
+        """Return when a target's poll last succeeded, by the ledger's row, in unix seconds; 0.0 without a row."""
         row = self.ledger.remembered().get(PollKey(target.key, collector))
         return row.success if row is not None else 0.0
 

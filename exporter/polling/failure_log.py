@@ -1,4 +1,4 @@
-"""Logs failures of targets and lists when they begin and when they end; of many targets, only the first are named."""
+"""Logs when failures of targets and lists begin and end; of many targets, some are named and the others counted."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from exporter.log import logger
 from exporter.platform.errors import PlatformError
 
-# The most targets of an account that are named between two calls of `sum_up`, for each reason of a failure and for
-# recoveries; the others are only counted.
+# Between two calls of `sum_up`, at most this many failing targets are named for each account and reason, and at most
+# this many recovered targets for each account. The others are counted.
 MOST_NAMED = 20
 
 
@@ -16,13 +16,13 @@ class FailureLog:
 
     def __init__(self) -> None:
         self._log = logger()
-        # Whether targets fail (or recover), account, and reason → how many targets since the last `sum_up`.
+        # (is it a failure, account, reason) → how many failures began, or ended, since the last `sum_up`.
         self._counts: Counter[tuple[bool, str, str]] = Counter()
         # The lists that fail, as collector and account.
         self._failing_lists: set[tuple[str, str]] = set()
 
     def fails(self, facts: Mapping[str, str], reason: str, error: str) -> None:
-        """Log or count that a target begins to fail; `facts` are its collector, account, target and name."""
+        """Log or count that a target begins to fail; `facts` has the keys collector, account, target and name."""
         kind = (True, facts["account"], reason)
         self._counts[kind] += 1
         if self._counts[kind] <= MOST_NAMED:
@@ -36,7 +36,7 @@ class FailureLog:
             self._log.info("target recovered", **facts)
 
     def note_list(self, collector: str, account: str, error: PlatformError | None) -> None:
-        """Log when a list begins to fail, or recovers (`error` is None)."""
+        """Log it if a list begins to fail, or succeeds again; `error` is None after a success."""
         mark, facts = (collector, account), {"collector": collector, "account": account}
         if error is not None and mark not in self._failing_lists:
             self._failing_lists.add(mark)
@@ -46,7 +46,7 @@ class FailureLog:
             self._log.info("list of an account recovered", **facts)
 
     def sum_up(self) -> None:
-        """Log how many targets were only counted since the last call."""
+        """Log how many targets were counted and not named since the last call; then count from 0."""
         for (is_failure, account, reason), number in self._counts.items():
             unnamed = number - MOST_NAMED
             if unnamed > 0 and is_failure:

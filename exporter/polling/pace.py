@@ -1,4 +1,4 @@
-"""How often targets are polled: the plans of the collectors, and what the budget of an account allows."""
+"""The plans of collectors, with their intervals, and the factor by which an account's budget stretches intervals."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ class Plan:
     """How a collector is run.
 
     Attributes:
-        interval: the configured seconds between two polls of a target, unless the target has its own interval.
+        interval: the configured seconds between two polls of a target that has no interval of its own.
         stale_after: seconds after which the values of a poll expire; None for `STALE_INTERVALS` effective intervals.
-        declared: what the configuration declares for the collector; None without such a declaration. Plans are equal
-            if `interval`, `stale_after` and `declared` are; the collectors are not compared.
+        declared: the configured endpoint or databases that the collector polls; None for other collectors. Plans are
+            equal if `interval`, `stale_after` and `declared` are; the collectors are not compared.
     """
 
     collector: Collector = field(compare=False)
@@ -31,22 +31,22 @@ class Plan:
     declared: object = None
 
     def interval_of(self, target: Target) -> float:
-        """Return the configured seconds between two polls of a target: its own, or those of the plan."""
+        """Return the configured seconds between two polls of a target: the target's own interval, else the plan's."""
         return target.interval if target.interval is not None else self.interval
 
 
 @dataclass(slots=True, eq=False)
 class Pace:
-    """The cost of an account's polls, and by how much its budget stretches their intervals.
+    """The cost of an account's polls, and the factor by which the account's budget stretches intervals.
 
-    If all polls at their configured intervals need more than `SHARE` of the requests a second that the budget allows,
-    all intervals become longer by the same factor. The limit of calls at once has no effect on intervals: polls that
-    wait for it are late.
+    If the polls at the configured intervals would need more than `SHARE` of the requests a second that the budget
+    allows, all intervals of the account are multiplied by `stretch`. The limit of calls at once does not change
+    intervals: it makes polls late.
 
     Attributes:
         rate: the requests a second that the budget allows; changes of the granted rate are smoothed.
-        calls_per_poll: collector → the average number of calls in its recent successful polls.
-        poll_rates: collector → its polls a second at the configured intervals, if it has targets.
+        calls_per_poll: collector → the average number of calls in recent successful polls.
+        poll_rates: collector with targets → polls a second at the configured intervals.
         demand: the requests a second that the targets need at the configured intervals.
         stretch: the factor by which intervals are longer than configured, at least 1.
     """
@@ -68,7 +68,7 @@ class Pace:
         return self.calls_per_poll.get(collector, 1.0)
 
     def note_targets(self, plan: Plan, targets: Iterable[Target]) -> None:
-        """Record how many polls a second a collector needs for its targets in this account."""
+        """Record how many polls a second a collector needs for these targets of the account."""
         if rate := sum(1 / plan.interval_of(target) for target in targets):
             self.poll_rates[plan.collector.name] = rate
 
@@ -83,9 +83,9 @@ class Pace:
         return plan.interval_of(target) * self.stretch
 
     def shortest_interval(self, plans: Mapping[str, Plan]) -> float:
-        """Return the shortest effective interval of the collectors that have targets in the account; 0 without any.
+        """Return the shortest effective interval of the collectors that have targets in the account; 0 if none has.
 
-        Targets' own intervals, which only queries of databases have, are ignored.
+        The intervals that targets have of their own are ignored: only queries of databases have such intervals.
         """
         # Until the next refresh, there are rates of collectors that a reload has switched off.
         intervals = [plans[name].interval for name in self.poll_rates if name in plans]
@@ -94,7 +94,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Account:
-    """An account or a database that is polled; a reload keeps it, and its client, if its `access` stays equal."""
+    """An account or a database that is polled. A reload keeps the object and its client if `access` has not changed."""
 
     client: Client
     pace: Pace

@@ -28,7 +28,7 @@ class Poller:
     """Begins the polls that are due, and runs them.
 
     Attributes:
-        max_label_values: the most label values of a metric for each target.
+        max_label_values: the highest number of label values that a metric of one target may have.
     """
 
     schedule: Schedule
@@ -54,7 +54,7 @@ class Poller:
         """Stop ticking, cancel the running polls, and wait until they have ended."""
         if self._scheduler.running:
             self._scheduler.remove_all_jobs()
-            # Lets a submitted tick begin. If it were cancelled before, APScheduler would log a traceback.
+            # Let a submitted tick begin: if a tick is cancelled before its beginning, APScheduler logs a traceback.
             await asyncio.sleep(0)
             self._scheduler.shutdown(wait=False)
         tasks = self.schedule.close()
@@ -75,7 +75,7 @@ class Poller:
             poll.task.add_done_callback(partial(self._ended, poll))
 
     def _ended(self, poll: RunningPoll, _task: "asyncio.Task[None]") -> None:
-        # `poll` does not do this itself, because a task that is cancelled before it begins runs none of its lines.
+        # Also called if the task was cancelled before its beginning: a `finally` in `poll` would not run then.
         self.schedule.ended(poll)
         self._begin_due(poll.target.client_name)
 
@@ -95,15 +95,15 @@ class Poller:
         now = polled.date or self.clocks.utc()
         finishing = [self._finish(poll, outcome, now, seconds) for outcome in polled.outcomes]
         if len(finishing) == 1:
-            # Most polls have one outcome, which needs no task of its own.
+            # Most polls have one outcome, which needs no further task.
             await finishing[0]
         else:
-            # At the same time, so that one commit writes all.
+            # At the same time, so that one commit writes the counters of all outcomes.
             await asyncio.gather(*finishing)
 
     async def _fetch(self, poll: RunningPoll) -> PollResult:
         collector, client = poll.plan.collector, poll.account.client
-        # The name of the target may have become known since it was scheduled.
+        # The target's name may have become known after the poll was scheduled.
         target = self.registry.by_key.get(poll.target.key, poll.target)
         calls = client.calls_until(poll.until)
         context = Context(calls, self.registry, client.utc_now(), partial(self._apply_found, poll))
@@ -119,7 +119,7 @@ class Poller:
             self.store.remove(target, self.schedule.plans)
         if found.is_named:
             self.schedule.discovered(account)
-        # Applying a long list takes long, and so does scheduling its targets: other tasks may run in between.
+        # Other tasks may run here: applying a long list takes long, and scheduling the listed targets does, too.
         await asyncio.sleep(0)
         await self.tick()
 
@@ -136,7 +136,7 @@ class Poller:
             self.schedule.failed(collector, target, fault)
         is_own = target.key in self.registry.by_key
         if collector.every_shard:
-            # The series of a target of this shard show the error of the poll itself, but not that of a list of names.
+            # If the target belongs to this shard, `_publish` logs `polled.error`: only `naming_error` is left.
             self.failures.note_list(collector.name, target.account, polled.naming_error if is_own else fault)
 
     async def _finish(self, poll: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
@@ -155,8 +155,8 @@ class Poller:
     async def _count(self, poll: RunningPoll, outcome: Outcome, now: datetime) -> Counters:
         target, address = outcome.target, poll.account.client.base_url
         if poll.plan.collector.owns_target:
-            # After this answer, the target counts as existing. That is noted before the commit, because the poll of
-            # another collector may end during the commit.
+            # The answer shows that the target exists. `gone` is changed before the commit, because the poll of another
+            # collector may end during the commit.
             self.store.gone.discard(target.key)
         key = PollKey(target.key, poll.plan.collector.name)
         entry = PollRecord(key, target.name, self.clocks.wall(), outcome.counts, now, address, self.max_label_values)
@@ -169,7 +169,7 @@ class Poller:
         name, target, error = collector.name, outcome.target, outcome.error
         status = self.store.statuses.get(PollKey(target.key, name))
         facts = {"collector": name, "account": target.account, "target": target.key.label, "name": target.name}
-        # `status.up` would not do: without a failure, it is also False after the values have expired.
+        # Not `status.up`, which is also False if the values have expired without a failure.
         was_failing = status is not None and bool(status.reason)
         if error is not None and not was_failing:
             self.failures.fails(facts, error.reason, str(error))
@@ -180,7 +180,7 @@ class Poller:
             if isinstance(error, NotFound):
                 self._clear_not_found(collector, target)
         elif target.key in self.store.gone:
-            # Another collector, which owns the target, has found that the target no longer exists.
+            # The collector that owns the target has found that the target no longer exists.
             self.store.publish(name, Outcome(target, note=GONE), duration=seconds)
         else:
             gauges, left_out = limit_gauges(outcome.families, self.max_label_values)
@@ -196,17 +196,18 @@ class Poller:
                     self.store.clear(PollKey(target.key, other.collector.name))
 
     def _may_publish(self, poll: RunningPoll, target: Target) -> bool:
-        # A reload cancels such polls. If a library swallowed the cancellation, their counts would restart counters.
+        # A reload cancels polls with an old plan or account, but a library may swallow the cancellation. The counts of
+        # such a poll would restart counters.
         if not self.schedule.is_in_force(poll):
             return False
         if target != poll.target:
-            # A list's answer contains outcomes of targets that are not registered yet, or that other shards poll.
+            # An answer for an account may contain targets that are not registered yet, or that other shards poll.
             return self.registry.would_poll(target)
         polled = self.registry.by_key.get(target.key)
         return polled is not None and polled.is_polled_as(poll.target)
 
     def _log_unexpected(self, poll: RunningPoll, target: Target, error: Exception) -> PlatformError:
-        """Log an unexpected exception, and return the error with which its target fails."""
+        """Log an unexpected exception, and return the error to publish for the target."""
         facts = {"collector": poll.plan.collector.name, "target": target.key.label, "error": repr(error)}
         self._log.error("unexpected error in a poll", **facts, exc_info=error)
         return PlatformError(f"internal error: {type(error).__name__}")

@@ -1,15 +1,16 @@
 """Decides when each target is polled.
 
-Three rules decide when:
+The three rules:
 
 1. A collector's polls of an account are spread evenly over the interval, in the order in which the configuration and
-   the lists name the targets. If that is the order of ids, as in the exposition, series that are compressed together
-   change at about the same time. New targets are polled at once, as fast as the budget allows. If their series may need
-   names that a discovery supplies, they wait for the discovery, at most `NAMES_SECONDS`.
-2. After a failure a target is due again within a minute (a list: within ten seconds), then within twice that time, and
-   so on, with jitter, unless its regular time is earlier. An answer can ask to wait longer. If the key cannot be read
-   or is refused, or the budget is used up, the target waits for its regular time.
-3. If the polls do not fit into the budget at the configured intervals, all intervals become longer (`pace.py`).
+   the lists name the targets. The exposition compresses series in the order of ids: if the targets have that order,
+   too, series that are compressed together change at about the same time. New targets are polled as soon as the budget
+   allows. New targets whose series may need names from a discovery wait for the discovery, at most `NAMES_SECONDS`.
+2. After a failure, a target is due again within a minute, and a list within ten seconds. Each further failure doubles
+   this time. A regular time that is earlier has priority; an answer can ask to wait longer. If the key cannot be used,
+   or the budget is too small for the configured intervals, the target waits for its regular time.
+3. If the budget of an account is too small for the configured intervals, all intervals of the account become longer
+   (`pace.py`).
 """
 
 import asyncio
@@ -31,8 +32,8 @@ from exporter.targets.target import DATABASE_PREFIX, NAMED_BY_SEARCH, PollKey, T
 from exporter.telemetry import Telemetry
 
 TICK_SECONDS = 1.0
-# While this many polls are answered and have not ended, because they wait for the ledger, no further polls begin: the
-# memory that they take is limited, even if the ledger is slower than the platforms.
+# No further polls begin while this many polls have their answers and wait for the ledger. This limits the memory that
+# answers take, if the ledger is slower than the platforms.
 MOST_RECORDING = 150
 # After its first failure, a target waits for between half of this time and all of it, in seconds. The time doubles with
 # each further failure, at most `MOST_DOUBLINGS` times, because a number that doubles for ever would overflow.
@@ -50,7 +51,7 @@ class DueEntry(NamedTuple):
 
     Attributes:
         at: the time, on the monotonic clock.
-        number: grows with each entry, so that entries of the same time keep their order.
+        number: grows with each new entry, so that entries with equal times keep the order in which they were made.
     """
 
     at: float
@@ -60,18 +61,18 @@ class DueEntry(NamedTuple):
 
     @property
     def key(self) -> PollKey:
-        """The target and its collector."""
+        """The target's key and the collector's name."""
         return PollKey(self.target.key, self.collector)
 
 
 @dataclass(slots=True, eq=False)
 class RunningPoll:
-    """A poll that runs, with the plan, the target and the account with which it began.
+    """A running poll, and the plan, the target and the account at its beginning.
 
     Attributes:
         account: the account or the database of the target.
-        until: when the next regular poll of the same target is due, on the monotonic clock.
-        is_answered: whether its calls have ended, so that another poll of the account may begin.
+        until: when the collector's next regular poll of this target is due, on the monotonic clock.
+        is_answered: whether the poll's calls have ended; then the poll no longer counts for the limit of calls at once.
     """
 
     plan: Plan
@@ -83,17 +84,17 @@ class RunningPoll:
 
 
 class Schedule:
-    """Keeps when each target is due.
+    """Keeps the times at which targets are due.
 
     Args:
         random: returns a number in [0, 1).
 
     Attributes:
-        plans: collector → how it is run.
-        accounts: the accounts and databases, by their targets' `client_name`.
-        last_tick: when it was last refreshed (at first: created), on the monotonic clock.
-        running: the polls that run, without those that `use` has cancelled; one at most for a target and collector.
-        durations: collector → seconds that its last poll took, without the commit of its counters.
+        plans: collector → its plan.
+        accounts: `Target.client_name` → account or database.
+        last_tick: the time of the last `refresh` on the monotonic clock; at first, the time of the creation.
+        running: target and collector → the running poll; polls that `use` has cancelled are left out.
+        durations: collector → how many seconds its last poll took, without the commit of the counters.
     """
 
     def __init__(self, registry: Registry, telemetry: Telemetry, clocks: Clocks, random: Callable[[], float]) -> None:
@@ -106,34 +107,34 @@ class Schedule:
         self._telemetry = telemetry
         self._clocks = clocks
         self._random = random
-        # Collector → target → its entry; account → a heap of all its entries, including outdated ones.
+        # Collector → target → the current entry. Account → a heap of entries, including outdated ones.
         self._due: dict[str, dict[TargetKey, DueEntry]] = {}
         self._heaps: dict[str, list[DueEntry]] = {}
         self._numbers = itertools.count()
-        # Collector → target → its place in the interval, from 0 to 1.
+        # Collector → target → the place of the regular polls in the interval: 0 is the beginning, 1 the end.
         self._places: dict[str, dict[TargetKey, float]] = {}
         # The version of the registry whose targets have entries; None: the next refresh makes the entries again.
         self._version: int | None = None
-        # Account → the polls that supply its names, as collector and target.
+        # Account → the polls that supply names, as collector and target.
         self._discoveries: dict[str, list[tuple[str, Target]]] = {}
         # Account → the polls that wait for the names of a discovery.
         self._unnamed: dict[str, list[PollKey]] = {}
-        # The accounts of which a discovery has ended, or has found all names.
+        # The accounts for which `discovered` was called.
         self._discovered: set[str] = set()
-        # How many failures rule 2 has counted since the last success.
+        # The number of failures since the last success, without those while the key or the budget was a problem.
         self._failures: dict[PollKey, int] = {}
-        # Account → how many of its running polls are not answered yet.
+        # Account → the number of polls whose calls have not ended.
         self._calling: dict[str, int] = {}
-        # How many running polls of all accounts are answered.
+        # The number of polls, in all accounts, that have their answers and have not ended.
         self._recording = 0
         self._is_closed = False
         self._log = logger()
 
     def use(self, plans: Mapping[str, Plan], accounts: Mapping[str, Account]) -> None:
-        """Use these plans and accounts; the next refresh schedules their targets.
+        """Use these plans and accounts; the next `refresh` schedules the targets.
 
-        Targets whose plan or account is another object than before are scheduled as new ones, and so are those of
-        accounts whose key has a problem. Running polls with another plan or account are cancelled.
+        Targets with a new plan or account object are scheduled as new targets, and so are the targets of an account
+        whose key has a problem. Running polls with a former plan or account are cancelled.
         """
         self._due = {name: due for name, due in self._due.items() if plans.get(name) is self.plans[name]}
         self._forget(
@@ -147,11 +148,11 @@ class Schedule:
                 poll.task.cancel()
                 del self.running[key]
         for name in plans:
-            # The series starts at 0, so that its first event is an increase.
+            # Create the series with the value 0, so that the first missed poll is an increase.
             self._telemetry.missed.labels(name)
 
     def _forget(self, accounts: Iterable[str]) -> None:
-        """Make the next refresh schedule the targets of these accounts as new ones."""
+        """Make the next `refresh` schedule the targets of these accounts as new targets."""
         names = set(accounts)
         self._version = None
         self._discovered -= names
@@ -163,7 +164,7 @@ class Schedule:
             self._due[collector] = kept
 
     def is_in_force(self, poll: RunningPoll) -> bool:
-        """Return whether the plan and the account with which a poll began are still those in use."""
+        """Return whether the plan and the account with which a poll began are still in use."""
         is_planned = self.plans.get(poll.plan.collector.name) is poll.plan
         return is_planned and self.accounts.get(poll.target.client_name) is poll.account
 
@@ -175,7 +176,7 @@ class Schedule:
         self._update_paces()
 
     def take(self, client_name: str) -> RunningPoll | None:
-        """Add the next due poll of an account to the running ones, and return it; None if none is due or may begin."""
+        """Add the next due poll of an account to `running`, and return it; None if no poll is due or may begin."""
         account, now = self.accounts.get(client_name), self._clocks.monotonic()
         if account is None or self._is_closed:
             return None
@@ -190,7 +191,7 @@ class Schedule:
             interval = account.pace.interval(plan, target)
             until = self._regular_time(key, interval, now)
             self._put(entry.collector, target, until)
-            # The intervals that have passed since it was due, and this poll if the one before it still runs.
+            # One missed poll for each whole interval since `entry.at`, and this poll if the previous one still runs.
             missed = int((now - entry.at) // interval) + (1 if key in self.running else 0)
             if missed:
                 self._telemetry.missed.labels(entry.collector).inc(missed)
@@ -212,7 +213,7 @@ class Schedule:
         self.answered(poll)
         self._recording -= 1
         key = PollKey(poll.target.key, poll.plan.collector.name)
-        # If this poll was cancelled, another poll of the same target may run already.
+        # If this poll was cancelled, another poll with this key may run already.
         if self.running.get(key) is poll:
             del self.running[key]
 
@@ -222,20 +223,20 @@ class Schedule:
         return [poll.task for poll in self.running.values() if poll.task is not None]
 
     def _regular_time(self, key: PollKey, interval: float, now: float) -> float:
-        """Return the first regular time of a target that is at least half an interval after `now`."""
-        # The target's regular polls are this many seconds after the whole multiples of the interval.
+        """Return a target's first regular time that is at least half an interval after `now`."""
+        # Regular times are the multiples of the interval on the monotonic clock, plus this offset in seconds.
         offset = self._places[key.collector].get(key.target, 0.0) * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
 
     def _next_entry(self, client_name: str) -> DueEntry | None:
-        """Return the earliest entry of an account or a database, and remove those before it that are not in force."""
+        """Return the earliest entry of an account or a database, and remove the outdated entries before it."""
         heap = self._heaps.get(client_name, [])
         while heap and not self._is_current(heap[0]):
             heapq.heappop(heap)
         return heap[0] if heap else None
 
     def _is_current(self, entry: DueEntry) -> bool:
-        """Return whether no other entry has replaced this one, and its collector still polls its target."""
+        """Return whether this is the latest entry of its target and collector, and the collector polls the target."""
         return self._entry(entry.key) is entry
 
     def _entry(self, key: PollKey) -> DueEntry | None:
@@ -264,7 +265,7 @@ class Schedule:
             failures = self._failures[key] = self._failures.get(key, 0) + 1
             first = FIRST_WAIT_OF_LISTS if collector.discovers else FIRST_WAIT
             wait = first * 2.0 ** min(failures - 1, MOST_DOUBLINGS)
-            # From half of the wait to all of it.
+            # With jitter: between half of `wait` and all of it.
             at = min(at, now + wait * (1 + self._random()) / 2)
         if asks_to_wait(error):
             at = max(at, now + (error.retry_after or 0.0))
@@ -290,7 +291,7 @@ class Schedule:
         for each in self.accounts.values():
             # Also the rates of collectors that are off now.
             each.pace.poll_rates.clear()
-        # Account → the new targets of each collector.
+        # Account → for each collector, the polls of its new targets, as collector and target.
         new: dict[str, list[list[tuple[str, Target]]]] = {account: [] for account in self.accounts}
         for name, plan in self.plans.items():
             former = self._due.get(name, {})
@@ -310,10 +311,10 @@ class Schedule:
         for target in targets:
             entry = former.get(target.key)
             if entry is None or not target.is_polled_as(entry.target):
-                # It is scheduled as a new target.
+                # The caller schedules this one as a new target.
                 continue
             if entry.target is target:
-                # The heap still contains this entry.
+                # The heap already contains this entry.
                 self._due[entry.collector][target.key] = entry
             else:
                 self._put(entry.collector, target, entry.at)
@@ -331,14 +332,14 @@ class Schedule:
         self._poll_soon(account, soon)
         if unnamed:
             self._unnamed.setdefault(account, []).extend(unnamed)
-            # Poll soon the discoveries that supply the missing names, except those that are running.
+            # The discoveries that supply the missing names are polled soon, unless they run already.
             waited_for = [(name, one) for name, one in discoveries if PollKey(one.key, name) not in self.running]
             self._poll_soon(account, waited_for)
 
     def _poll_soon(self, account: str, polls: Iterable[tuple[str, Target]]) -> None:
         pace, now, ahead = self.accounts[account].pace, self._clocks.monotonic(), 0.0
         for name, target in polls:
-            # At each tick, as many are due as the budget allows until the next one.
+            # At each tick, as many polls are due as the budget allows until the next tick.
             self._put(name, target, now + ahead // TICK_SECONDS * TICK_SECONDS)
             ahead += pace.cost(name) / pace.rate
 
@@ -346,15 +347,15 @@ class Schedule:
         if self.plans[collector].collector.discovers:
             return False
         if target.kind == "account":
-            # The answers for an account contain other targets, which may lack names.
+            # The answer for an account may contain other targets, and the names of these may be missing.
             return target.account not in self._discovered
         return target.kind in NAMED_BY_SEARCH and not target.name
 
     def discovered(self, account: str, error: PlatformError | None = None) -> None:
-        """Record that a discovery of an account has ended, or has found all names.
+        """Record that a discovery of an account has ended, or has reported all names that it finds.
 
-        Targets that waited for names are due now, as fast as the budget allows. After an error of transport or of the
-        key, they wait for another discovery, at most until `NAMES_SECONDS` have passed.
+        Targets that waited for names are due now, as fast as the budget allows. If the discovery ended with an error of
+        transport or of the key, the targets wait for another discovery, at most `NAMES_SECONDS` in sum.
         """
         self._discovered.add(account)
         if isinstance(error, TransportError | Unauthorized | CredentialError):
@@ -363,7 +364,7 @@ class Schedule:
         self._poll_soon(account, [(entry.collector, entry.target) for entry in waiting])
 
     def all_discovered(self) -> bool:
-        """Return whether a discovery has ended, or has found all names, in each account that has one."""
+        """Return whether, in every account with a discovery, one has ended or has reported all names that it finds."""
         return all(name in self._discovered or not self._discoveries.get(name) for name in self.accounts)
 
     def _targets_by_account(self, plan: Plan) -> dict[str, list[Target]]:
@@ -385,7 +386,7 @@ class Schedule:
             self._telemetry.interval.labels(name).set(self.longest_interval(name))
 
     def poll_again(self, keys: Collection[PollKey]) -> None:
-        """Make targets due at once."""
+        """Make these polls due now."""
         for key in keys:
             if (entry := self._entry(key)) is not None:
                 self._put(key.collector, entry.target, self._clocks.monotonic())
@@ -398,14 +399,14 @@ class Schedule:
         return STALE_INTERVALS * account.pace.interval(plan, target) if plan.stale_after is None else plan.stale_after
 
     def longest_interval(self, collector: str) -> float:
-        """Return a collector's longest effective interval in any account; targets' own intervals are ignored."""
+        """Return a collector's longest effective interval of all accounts; targets' own intervals are ignored."""
         plan = self.plans[collector]
         paces = (account.pace for account in self.accounts.values())
         stretches = (pace.stretch for pace in paces if collector in pace.poll_rates)
         return plan.interval * max(stretches, default=1.0)
 
     def due_at(self, key: PollKey) -> float | None:
-        """Return when a collector polls a target next, on the monotonic clock; None if it does not poll the target."""
+        """Return when a poll is due next, on the monotonic clock; None if the collector does not poll the target."""
         entry = self._entry(key)
         return None if entry is None else entry.at
 
@@ -415,17 +416,17 @@ class Schedule:
         return min((entry.at for entry in entries), default=self.last_tick + self.plans[collector].interval)
 
     def polled(self) -> set[PollKey]:
-        """Return the polled targets, each with every collector that polls it."""
+        """Return the pairs of target and collector that are polled."""
         return {PollKey(key, name) for name, entries in self._due.items() for key in entries}
 
 
 def _in_turns(by_collector: Iterable[Sequence[tuple[str, Target]]]) -> list[tuple[str, Target]]:
-    """Return the polls of several collectors in turns, so that a collector with few does not wait for one with many."""
+    """Return the polls of collectors in turns: a collector with few polls does not wait for one with many polls."""
     turns = itertools.zip_longest(*by_collector)
     return [poll for poll in itertools.chain.from_iterable(turns) if poll is not None]
 
 
 def _spread(seed: str, targets: Sequence[Target]) -> Iterator[tuple[TargetKey, float]]:
-    """Yield for each target its place in the interval, from 0 to 1: evenly spread, from a place given by the seed."""
+    """Yield each target's key and place in the interval (0 to 1), evenly spread; `seed` decides the first place."""
     begin = crc32(seed.encode()) / 2**32
     return ((target.key, (begin + rank / len(targets)) % 1.0) for rank, target in enumerate(targets))

@@ -10,7 +10,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MonotonicTime(tzinfo):
-    """A time zone in which `datetime.now` shows a monotonic clock; APScheduler reads the time in its own time zone."""
+    """A time zone for which `datetime.now` returns monotonic time; APScheduler calls it with the scheduler's zone."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -33,21 +33,21 @@ class MonotonicTime(tzinfo):
 
 
 class Every(BaseTrigger):  # type: ignore[misc] # APScheduler has no types
-    """Fires at an interval. If some intervals were missed, it fires once for all of them.
+    """A trigger that fires at an interval, and once for several missed intervals.
 
-    APScheduler's own trigger computes each missed time, which takes too long after a long suspension of the machine.
+    APScheduler's interval trigger computes each missed time, which takes too long after the machine slept for long.
     """
 
     def __init__(self, seconds: float) -> None:
         self._interval = timedelta(seconds=seconds)
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
-        """Return the next time, which is never before `now`."""
+        """Return the time of the next tick: an interval after the previous tick, or `now` if that is later."""
         return max((previous_fire_time or now) + self._interval, now)
 
 
 def scheduler(monotonic: Callable[[], float]) -> AsyncIOScheduler:
-    """Return a scheduler that uses a monotonic clock in seconds. A late tick still runs; of several, only one does."""
+    """Return a scheduler that uses a monotonic clock in seconds. A late tick runs; several late ticks run as one."""
     return AsyncIOScheduler(
         timezone=MonotonicTime(monotonic), job_defaults={"misfire_grace_time": None, "coalesce": True}
     )

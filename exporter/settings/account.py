@@ -67,14 +67,14 @@ class DiscoveredSettings(Section):
 
 
 class DnsZonesSettings(DiscoveredSettings):
-    """Which DNS zones are polled; their names are their domains."""
+    """Which DNS zones are polled; the name of a zone is its domain."""
 
     ids_file: Annotated[tuple[int, ...], PlainValidator(_read_ids)] | None = Field(
         default=None, description="A file with further ids, one a line; '#' starts a comment."
     )
 
     def all_ids(self) -> tuple[int, ...]:
-        """Return the ids of `ids` and `ids_file`, each once."""
+        """Return the ids of `ids` and `ids_file`, without duplicates."""
         return tuple(dict.fromkeys((*self.ids, *(self.ids_file or ()))))
 
 
@@ -92,7 +92,7 @@ class ScriptsSettings(DiscoveredSettings):
 
 
 class ShieldZonesSettings(DiscoveredSettings):
-    """Which shield zones are polled; their names are those of their pull zones."""
+    """Which shield zones are polled; the name of a shield zone is that of its pull zone."""
 
     rate_limits: bool = Field(
         default=True, description="Whether rate limits are discovered too, if the platform lists them."
@@ -130,14 +130,14 @@ class ImageSettings(Section):
 
 
 def _parse_auth(value: object) -> object:
-    """Refuse an unknown scheme without showing it: it could be a key that was put here by mistake."""
+    """Refuse an unknown scheme; the message does not show the text, which could be a key by mistake."""
     if value not in ("access_key", "bearer"):
         raise ValueError("is neither 'access_key' nor 'bearer'")
     return value
 
 
 class AccountSettings(Section):
-    """An account on the platform: its address, its key, its request budget, and what is polled."""
+    """An account on the platform: address, key, request budget, and the resources that are polled."""
 
     name: Text = Field(default="main", description="The account's name, which is a label of its metrics.")
     base_url: BaseUrl = Field(description="The platform's address, such as https://api.example.net.")
@@ -177,7 +177,7 @@ class AccountSettings(Section):
 
 
 def parse_database_url(value: str) -> str:
-    """Return a database's address as a URL of HTTP; `libsql` becomes `https`. Raises ValueError if it is wrong."""
+    """Return a database's address as a URL of HTTP; `libsql` becomes `https`; raises ValueError for a wrong address."""
     address = parse_url(value, ("libsql", "https", "http"), _EXAMPLE_URL)
     scheme, _, rest = address.partition("://")
     return f"https://{rest}" if scheme.lower() == "libsql" else address

@@ -1,4 +1,4 @@
-"""Lists the flags and environment variables, and the value of the settings that each of them sets."""
+"""Lists flags and environment variables, with the paths of the settings that they set."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,7 @@ DATABASE_VARIABLES: dict[str, KeyPath] = {
     "PLATFORM_DATABASE_URL": (*FIRST_DATABASE, "url"),
     "PLATFORM_DATABASE_AUTH_TOKEN": (*FIRST_DATABASE, "auth_token"),
 }
-# Variables of the platform and of the image; each is used only if no flag, other variable or file sets its value.
+# Variables that the platform and the image set; flags, the file and other variables have priority over these.
 FALLBACK_VARIABLES: dict[str, KeyPath] = DATABASE_VARIABLES | {"CONTAINER_LISTEN": ("web", "listen")}
 
 
@@ -38,8 +38,8 @@ class Flag:
     """A flag of the command line.
 
     Attributes:
-        name: such as `--web.listen`.
-        variable: the environment variable that sets the same value.
+        name: the flag as it is written, such as `--web.listen`.
+        variable: the environment variable that can set the value in place of the flag.
         path: the place of the value in the model.
         metavar: the placeholder for the value in the help text.
         default: the default value as text; empty if there is none.
@@ -54,7 +54,7 @@ class Flag:
 
 
 def flags() -> tuple[Flag, ...]:
-    """Return all flags: of lists, only for three keys of the first account; none for secrets, which users could see."""
+    """Return the flags, including those of three keys of the first account."""
     fields = AccountSettings.model_fields
     of_account = (
         ((*FIRST_ACCOUNT, key), fields[key], fields[key].default) for key in ("base_url", "api_key_file", "auth")
@@ -63,12 +63,13 @@ def flags() -> tuple[Flag, ...]:
     return tuple(
         _flag(path, field, default)
         for path, field, default in (*of_account, *leaves(defaults))
+        # Lists have no flags. Secrets have none, because other users of the machine can see the flags of a process.
         if get_origin(field.annotation) is not tuple and field.annotation != Secret
     )
 
 
 def variables() -> dict[str, KeyPath]:
-    """Return variable → path of its value: for each flag, and for the key of the first account, which has no flag."""
+    """Return variable → path of the value, for all flags and for the key of the first account, which has no flag."""
     return {**{flag.variable: flag.path for flag in flags()}, variable_of("api_key"): (*FIRST_ACCOUNT, "api_key")}
 
 
@@ -84,7 +85,7 @@ def _default_text(default: object) -> str:
         return "null"
     if isinstance(default, bool):
         return str(default).lower()
-    # Each default of the type float is a duration in seconds.
+    # If the default of a flag is a float, it is a duration in seconds.
     return format_duration(default) if isinstance(default, float) else str(default)
 
 

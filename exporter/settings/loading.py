@@ -1,4 +1,4 @@
-"""Loads the settings from flags, environment and file, in this precedence, and reports their faults."""
+"""Loads the settings from flags, environment and file, in this precedence, and reports faults."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,13 @@ from exporter.validation.configuration_errors import ConfigurationFault, KeyPath
 from exporter.validation.section import validated
 from exporter.validation.yaml_file import NULL, Data, MarkedFile, read_marked
 
-# Path of a value → the value, and the flag or variable that sets it.
+# Path of a value → the value, and the flag or variable that sets the value.
 Given = dict[KeyPath, tuple[object, Place]]
 
 # Variables that Kubernetes sets in containers for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)")
-# Key of a value → the key that the value replaces in a lower source: a secret and its file replace each other. Nothing
-# replaces `state.url_file`, because no flag or variable sets `state.url`.
+# Key that a flag or variable sets → the key that the value replaces in lower sources: only one of the two may be set.
+# Nothing replaces `url_file`, because no flag or variable sets `url`.
 _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
 # Path of a removed key without list indices → what to use in place of the key; docs/upgrading.md says more.
 _REMOVED: Mapping[str, str] = {
@@ -41,8 +41,8 @@ def configuration_file(config: Path | None, environ: Mapping[str, str]) -> Path 
 def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[str, str]) -> Settings:
     """Load the settings; raises ConfigurationError if the file cannot be read, or the settings are wrong.
 
-    Without `config`, the file is the one that `EDGE_EXPORTER_CONFIG` names, if any. `flag_values` is flag, such as
-    `--web.listen` → its text. A blank variable of the environment counts as not set.
+    Without `config`, the file is the one that `EDGE_EXPORTER_CONFIG` names, if any. `flag_values` maps a flag, such as
+    `--web.listen`, to the text of its value. A blank variable of the environment counts as not set.
     """
     config = configuration_file(config, environ)
     file = MarkedFile() if config is None else read_marked(config)
@@ -61,9 +61,9 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
 
 
 def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
-    """Return the section of the file at a path; empty if the file has nothing there, None if it has something else.
+    """Return the section at a path in `data`; empty if nothing is there, None if a text or a list is there.
 
-    The step 0 of a path is the only item of a list; a list of several items counts as something else.
+    The step 0 of a path means the only item of a list; for a list of several items, the result is None.
     """
     if data is None:
         return {}
@@ -83,7 +83,7 @@ def _lacks_value(data: Data, path: KeyPath) -> bool:
 
 
 def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
-    """Return what the flags or variables in `texts` set; of two with the same path, the later in `paths` counts."""
+    """Return the values in `texts`, by path; of two names with the same path, the later in `paths` counts."""
     given: Given = {}
     for name, path in paths.items():
         if name in texts:
@@ -99,7 +99,7 @@ def _given(texts: Mapping[str, str], paths: Mapping[str, KeyPath]) -> Given:
 def _unknown_variables(present: Mapping[str, str], known: Mapping[str, KeyPath]) -> Iterator[ConfigurationFault]:
     for name in present.keys() - known.keys() - {CONFIG_VARIABLE}:
         if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
-            # A high similarity, because all variables have the prefix in common.
+            # A high similarity, because the common prefix makes all variables similar.
             near = suggestion(name, (*known, CONFIG_VARIABLE), similarity=0.8)
             hint = near or "; a setting without a variable is set in the configuration file"
             yield ConfigurationFault(f"unknown variable{hint}", place=Place(name))
@@ -118,9 +118,9 @@ def _ambiguous_settings(accounts: object, given: Given) -> Iterator[Configuratio
 def _sections(data: Data, given: Given) -> dict[Any, Any]:
     """Return the sections that flags and variables set.
 
-    pydantic-settings takes a list from one source. So an account or a database that is set here also gets the values
-    that the file has for it. If the file has something else in place of a value's section, such as a text or several
-    accounts, the value is left out, and a fault is reported elsewhere.
+    pydantic-settings takes a whole list from one source, so an account or a database that is set here also gets the
+    values in the file. If the file has something else in place of a section, such as a text or a list of several
+    accounts, the values of the section are left out here; the fault is reported elsewhere.
     """
     sections: dict[Any, Any] = {}
     for path, (value, _) in given.items():
@@ -129,7 +129,7 @@ def _sections(data: Data, given: Given) -> dict[Any, Any]:
             for step in path[:-1]:
                 section = section.setdefault(step, {})
             section[path[-1]] = value
-    # So far, `sections[kind]` is a mapping with the item as the value of 0; make a list of it.
+    # Replace `{0: item}` in `sections[kind]` by the list `[item]`.
     for kind in sections.keys() & {"accounts", "databases"}:
         in_file = _section_at(data, (kind, 0)) or {}
         sections[kind] = [{**in_file, **sections[kind][0]}]

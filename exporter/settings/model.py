@@ -1,4 +1,4 @@
-"""The settings: all sections, which pydantic-settings merges from flags, environment and file."""
+"""The settings as one model, which pydantic-settings merges from flags, environment and file."""
 
 import socket
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ class Settings(BaseSettings, Section):
     """All settings; `load` reads them from flags, environment and file.
 
     Args:
-        above: the sections as flags and variables set them.
+        above: the sections from flags and variables, which have priority over those of the file.
         file: where the values were set.
-        sections: the sections as in the file, the lowest source.
+        sections: the sections of the file.
     """
 
     model_config = SettingsConfigDict(validate_default=False)  # defaults are values already, not texts
@@ -58,15 +58,15 @@ class Settings(BaseSettings, Section):
     _file: MarkedFile = PrivateAttr()
 
     def __init__(self, above: Data | None = None, file: MarkedFile | None = None, /, **sections: object) -> None:
-        # pydantic-settings passes this argument on to `settings_customise_sources`.
-        super().__init__(**{_LAYERS: (above or {}, sections)})  # type: ignore[arg-type] # taken for one of its options
+        # pydantic-settings passes the argument `_layers` on to `settings_customise_sources`.
+        super().__init__(**{_LAYERS: (above or {}, sections)})  # type: ignore[arg-type] # mistaken for an option
         self._file = file or MarkedFile()
 
     @classmethod
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: object, **__: object
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return a source for each layer that `__init__` passes, top priority first."""
+        """Return a source for each of the two layers that `__init__` passes; the first has priority."""
         return tuple(InitSettingsSource(settings_cls, layer) for layer in init_settings()[_LAYERS])
 
     def conflicts(self) -> Iterator[Conflict]:
@@ -112,7 +112,7 @@ class Settings(BaseSettings, Section):
                 yield ("collectors", name, "stale_after"), message
 
     def origin(self, *paths: KeyPath) -> str:
-        """Return the line, variable or flag of the first of these paths that is set; `default` if none is."""
+        """Return which line, variable or flag sets the first of these paths that is set; `default` if none is set."""
         return next((str(self._file.places[path]) for path in paths if path in self._file.places), "default")
 
     def fault(self, path: KeyPath, message: str) -> ConfigurationFault:
@@ -120,7 +120,7 @@ class Settings(BaseSettings, Section):
         return self._file.fault(path, message)
 
     def own_shard(self) -> Shard | None:
-        """Return the shard of the configuration or the host name; None if the state database assigns it.
+        """Return the shard that the configuration or the host name gives; None if the state database assigns one.
 
         Raises ValueError if the index or the host name cannot be used.
         """
@@ -128,6 +128,6 @@ class Settings(BaseSettings, Section):
         return None if is_assigned else self.shard.shard(socket.gethostname())
 
     def collector_settings(self) -> dict[str, CollectorSettings]:
-        """Return `Collector.section` → settings, of every collector and configured endpoint."""
+        """Return `Collector.section` → settings, for the collectors and the configured endpoints."""
         of_endpoints = {endpoint.name: self.collectors.of_endpoint(endpoint) for endpoint in self.endpoints}
         return {**{name: getattr(self.collectors, name) for name in SECTIONS}, **of_endpoints}

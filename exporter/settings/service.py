@@ -31,7 +31,7 @@ from exporter.validation.types import (
 )
 
 _POSTGRESQL = SchemaValidator(core_schema.multi_host_url_schema(allowed_schemes=["postgresql", "postgres"]))
-# Percent signs that do not encode a character, or encode NUL, which an address cannot contain.
+# Percent signs that encode no character, or encode NUL; an address may contain neither.
 _NO_CHARACTER = re.compile(r"%(?:00|(?![0-9A-Fa-f]{2}))")
 _NO_POSTGRESQL = (
     "is not the address of a PostgreSQL database; expected one such as postgresql://user:password@host/database, with "
@@ -40,10 +40,10 @@ _NO_POSTGRESQL = (
 
 
 class CollectorSettings(Section):
-    """Whether and how often a collector polls each of its targets."""
+    """Whether and how often a collector polls its targets."""
 
     enabled: bool = Field(default=True, description="Whether the collector runs.")
-    # Each collector has its own default in place of this one.
+    # The default of the collector or of the endpoint replaces this one.
     interval: Interval = Field(default=600.0, description="The interval between two polls of a target.")
     stale_after: OptionalInterval = Field(
         default=None,
@@ -55,7 +55,7 @@ def _with_default_interval(settings: CollectorSettings, default: float) -> Colle
     return settings if "interval" in settings.model_fields_set else settings.model_copy(update={"interval": default})
 
 
-# Name of each collector of the catalogue that has its own section → its default interval in seconds.
+# Collector of the catalogue with a section of its own → default interval in seconds.
 SECTIONS: Mapping[str, float] = {
     collector.name: float(collector.interval) for collector in CATALOGUE if collector.section == collector.name
 }
@@ -69,13 +69,13 @@ _FIELD_DEFINITIONS: Mapping[str, Any] = {
 
 
 class CollectorsSettings(create_model("_Sections", __base__=Section, **_FIELD_DEFINITIONS)):  # type: ignore[misc] # made from the catalogue
-    """The settings of collectors and of configured endpoints, by their names."""
+    """The settings of collectors and of configured endpoints, by name."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, CollectorSettings | None]
 
     def of_endpoint(self, endpoint: Endpoint) -> CollectorSettings:
-        """Return the settings of an endpoint's collector, with the endpoint's own interval unless they have one."""
+        """Return the settings of an endpoint's collector, with the endpoint's interval if the settings have none."""
         given = (self.__pydantic_extra__ or {}).get(endpoint.name) or CollectorSettings()
         return _with_default_interval(given, endpoint.interval)
 
@@ -98,14 +98,14 @@ class SeriesSettings(Section):
         return self.rejection(family) is None
 
     def rejection(self, family: str) -> KeyPath | None:
-        """Return the setting that leaves a family out, as its path below `series`; None if the family is served."""
+        """Return the path, below `series`, of the setting that leaves a family out; None if the family is served."""
         if self.allow and not any(pattern.fullmatch(family) for pattern in self.allow):
             return ("allow",)
         return next((("deny", place) for place, pattern in enumerate(self.deny) if pattern.fullmatch(family)), None)
 
 
 class WebSettings(Section):
-    """The exporter's own web server."""
+    """The exporter's web server."""
 
     listen: Listen = Field(default=ListenAddress("127.0.0.1", 9877), description="The address to listen on.")
     config_file: FilePath = Field(
@@ -154,11 +154,11 @@ class StateSettings(Section):
 
     @property
     def address_key(self) -> str:
-        """The key that sets the address of the database: `url_file` if it is set, else `url`."""
+        """The key that sets the address of the database: `url_file` if that is set, else `url`."""
         return "url" if self.url_file is None else "url_file"
 
     def address(self) -> str:
-        """Return the current address of the database, with its password; raises SecretError if it cannot be used."""
+        """Return the current address of the database, with the password; raises SecretError for an unusable one."""
         secret = self.url if self.url_file is None else read_secret(self.url_file)
         address = "" if secret is None else secret.get_secret_value()
         if problem := _address_problem(address):
@@ -197,7 +197,7 @@ class ShardSettings(Section):
     def shard(self, host_name: str) -> Shard:
         """Return the shard of the index or, for `auto`, of the number at the end of the host name's first part.
 
-        Raises ValueError if there is no such number, or if the shard's number is too high.
+        Raises ValueError if the host name has no such number, or if the index is too high.
         """
         index, subject = self.index, f"found {self.index}"
         if index == "auto":

@@ -9,14 +9,14 @@ from exporter.collectors.catalogue import families
 from exporter.validation.section import Section
 from exporter.validation.types import PatternField, Text, parse_label_name
 
-# The labels of Prometheus, of the shipped rules, and of the exporter's own metrics.
+# The labels of Prometheus, of the shipped rules, and of the metrics about the exporter itself.
 _OTHER_LABELS = (
     "alert alertname alertstate area cause code collector family fault field instance job le limit name operation "
     "pod present protection python reason resource severity shard shards target task version"
 )
 _TAKEN = frozenset(_OTHER_LABELS.split()).union(*(info.labels for info in families()))
 
-# Shipped alert whose threshold can be set for some targets → the kind of its targets; empty for all kinds.
+# Shipped alert whose threshold can be set for some targets → the kind of the targets; empty for all kinds.
 ALERTS: Mapping[str, str] = {
     "EdgeDnsQueriesDropped": "dns_zone",
     "EdgeDnsQueriesSurge": "dns_zone",
@@ -32,7 +32,7 @@ ALERTS: Mapping[str, str] = {
 
 
 def parse_own_label(value: str) -> str:
-    """Validate the name of a label that the configuration gives targets; raises ValueError if it is wrong or taken."""
+    """Validate the name of a configured label of targets; raises ValueError if the name is wrong or taken."""
     name = parse_label_name(value)
     if name in _TAKEN:
         raise ValueError("is used by Prometheus, the exporter or its alerts; expected another name")

@@ -1,6 +1,6 @@
-"""Validates the settings and the web configuration file, and reports their faults with file, line and key.
+"""Validates the settings and the web configuration file, and reports faults with their places, such as file and line.
 
-- `yaml_file.py`: reads YAML as text, with the line of each value.
-- `section.py`: the base of every section; `types.py`, `secrets.py`: the values.
+- `yaml_file.py`: reads the values of a YAML file as text, with their lines.
+- `section.py`: the base class of sections; `types.py`, `secrets.py`: the types of values.
 - `configuration_errors.py`: a fault and its place.
 """

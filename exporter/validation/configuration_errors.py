@@ -1,4 +1,4 @@
-"""Defines a fault of a configuration, its place, and the error that has the faults."""
+"""Defines a fault of a configuration, the place of a fault, and the exception that contains the faults."""
 
 import json
 import re
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFault:
-    """A fault of a configuration; `path` is its key, such as `accounts[0].timeout`, or empty if it has none."""
+    """A fault of a configuration; `path` is the faulty key, such as `accounts[0].timeout`, or empty without one."""
 
     message: str
     path: str = ""
@@ -42,7 +42,7 @@ class ConfigurationFault:
 
 
 class ConfigurationError(Exception):
-    """A configuration is refused; `faults` has each fault once: first those with a line, by file and line."""
+    """A configuration is refused; `faults` has no duplicates, and begins with the faults that have a line."""
 
     def __init__(self, faults: Iterable[ConfigurationFault]) -> None:
         once = dict.fromkeys(faults)

@@ -16,7 +16,7 @@ _QUOTED = re.compile(r"""(["']).*\1""")
 
 
 class SecretError(ValueError):
-    """A secret cannot be used; the message does not contain it."""
+    """A secret cannot be used; the message does not contain the secret."""
 
 
 def read_secret(path: Path) -> SecretStr:
@@ -48,7 +48,7 @@ def _check_file(path: Path) -> Path:
 
 
 def one_of(section: Section, key: str, file_key: str, *, needed: bool = True) -> Iterator[Conflict]:
-    """Yield a conflict if a secret and its file are both set or, if one is needed, if neither is set."""
+    """Yield a conflict if a secret and its file are both set; with `needed`, also if neither is set."""
     has_secret, has_file = (getattr(section, name) is not None for name in (key, file_key))
     is_missing = needed and not has_secret and not has_file
     return broken(

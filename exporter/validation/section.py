@@ -1,4 +1,4 @@
-"""The base model of the parts of a configuration, and the messages of their faults."""
+"""The base class of the sections of a configuration, and the messages of faults."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType
@@ -19,13 +19,13 @@ from exporter.validation.yaml_file import MarkedFile
 
 T = TypeVar("T")
 
-# Where a section breaks a rule between its keys, as a path below it, and the message.
+# A broken rule between keys of a section: the path of a key, below the section, and the message.
 Conflict = tuple[KeyPath, str]
 
 # The type of errors whose message is complete already: from a section below, or from a conflict.
 _WORDED = "worded"
 _LONGEST_SHOWN = 60
-# Kind of error → what was expected, where pydantic's own message is not plain.
+# Type of pydantic's error → the expected value, if pydantic's message does not describe it plainly.
 _STRUCTURES = {
     **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping"),
     **dict.fromkeys(("list_type", "tuple_type"), "a list"),
@@ -39,15 +39,15 @@ _PLAIN = {
 
 
 class Section(BaseModel):
-    """A part of a configuration. A key without a value counts as missing, unless its value may be null.
+    """A part of a configuration. Where null is no valid value, a key without a value counts as missing.
 
-    Validators of its values raise ValueError. If the message begins with "expected", the fault also shows the value.
+    Validators of values raise ValueError. If the message begins with "expected", the fault also shows the value.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     def conflicts(self) -> Iterable[Conflict]:
-        """Return the conflicts between keys; called only if the value of each key is valid."""
+        """Return the conflicts between keys; called if the value of each key is valid."""
         return ()
 
     @model_validator(mode="wrap")
@@ -69,12 +69,12 @@ class Section(BaseModel):
     @classmethod
     def _may_be_null(cls, key: str) -> bool:
         field = cls.model_fields.get(key)
-        # An unknown key stays in the data, so that it is reported as unknown.
+        # An unknown key stays in the data even without a value, so that the key is reported as unknown.
         return field is None or NoneType in get_args(field.annotation)
 
 
 def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
-    """Yield the path, field and value of each declared key; in place of sections and lists of sections, their keys."""
+    """Yield path, field and value of the declared keys; for a section or a list of sections, those of its keys."""
     for key, field in type(section).model_fields.items():
         value, place = getattr(section, key), (*path, key)
         if isinstance(value, Section):
@@ -87,12 +87,12 @@ def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Fiel
 
 
 def broken(*rules: tuple[object, str, str]) -> Iterator[Conflict]:
-    """Yield a conflict for each rule that is broken. A rule is: whether it is broken, a key, and a message."""
+    """Yield the conflicts of the broken rules; a rule consists of whether it is broken, a key, and a message."""
     return (((key,), message) for is_broken, key, message in rules if is_broken)
 
 
 def duplicates(values: Iterable[tuple[KeyPath, object]]) -> Iterator[Conflict]:
-    """Yield a conflict for each path with the value of an earlier path; `values` are pairs of a path and its value."""
+    """Yield a conflict for each path with the value of an earlier path; `values` are pairs of path and value."""
     seen: dict[object, KeyPath] = {}
     for path, value in values:
         if value in seen:
@@ -106,16 +106,16 @@ def validated(
     further: Iterable[ConfigurationFault] = (),
     removed: Mapping[str, str] = {},
 ) -> T:
-    """Return the result of `make`; raises ConfigurationError for its ValidationError and for `further` faults.
+    """Return the result of `make`; raises ConfigurationError with the faults of a ValidationError and `further` ones.
 
-    `removed` is the path of each removed key, without list indices → what to use in place of the key.
+    `removed` maps the path of a removed key, without list indices, to the advice in the message.
     """
     faults = list(further)
     try:
         value = make()
     except ValidationError as error:
         for details in error.errors(include_url=False):
-            # pydantic marks a key of a mapping, as opposed to its value, with this step.
+            # pydantic adds this step to the path if the key in a mapping is wrong, and not the value.
             path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
             instead = removed.get(".".join(step for step in path if isinstance(step, str)))
             faults.append(file.fault(path, f"removed; {instead}" if instead else details["msg"]))
@@ -143,9 +143,9 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         return f"found too many items, expected at most {context['max_length']}"
     if kind == "value_error":
         message = str(context["error"])
-        # The value is shown only after such a beginning, as `Section` says: otherwise it may be a secret.
+        # With another beginning, the value is not shown, because it may be a secret (see `Section`).
         return f"found {_shown(details)}, {message}" if message.startswith("expected ") else message
-    # pydantic's messages are "Input should be WHAT", some with ", unable to …" after it.
+    # pydantic's messages are "Input should be WHAT" or "Input should be WHAT, unable to …".
     expected = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]
     if kind.startswith(("greater_than", "less_than")):
         expected = f"a number {expected}"
@@ -161,7 +161,7 @@ def _shown(details: ErrorDetails) -> str:
             return "a mapping"
         case list() | tuple():
             return "a list"
-        # In place of a mapping, text may be a secret, such as `- api_key:KEY`.
+        # Text in place of a mapping or a list may contain a secret, as in `- api_key:KEY`.
         case str() if details["type"] in _STRUCTURES:
             return "text"
         case str():

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from exporter.untrusted.patterns import Pattern, PatternError
 
 _UNITS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-# Each unit at most once, the longest first, and at least one of them.
+# One or more numbers with units: each unit at most once, longer units before shorter ones.
 _DURATION = re.compile(
     r"(?=\d)(?:(?P<w>\d+)w)?(?:(?P<d>\d+)d)?(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m(?!s))?(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+)ms)?",
     re.ASCII,
@@ -23,7 +23,7 @@ _LISTEN = re.compile(
 )
 _HIGHEST_PORT = 65_535
 LARGEST_ID = 2**63 - 1  # the platform's ids have 64 bits
-# Control characters, and the surrogates by which Python represents bytes of a variable that are not UTF-8.
+# Control characters, and the surrogates by which Python represents bytes of a variable outside of UTF-8.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _ROUTE_PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 # Prometheus reserves labels that start with two underscores.
@@ -79,7 +79,7 @@ def _seconds_validator(least: float, most: float = _YEAR) -> Callable[[object], 
 
 def parse_listen(value: object) -> ListenAddress:
     """Validate an address to listen on: `host:port`, `[::1]:9877` or `:9877`."""
-    # URLs write the zone of an address as in `fe80::2%25eth0`; elsewhere it is `fe80::2%eth0`.
+    # In a URL, the zone of an address is written as in `fe80::2%25eth0`, elsewhere as in `fe80::2%eth0`.
     found = _LISTEN.fullmatch(value.strip().replace("%25", "%", 1)) if isinstance(value, str) else None
     if found is None or int(found["port"]) > _HIGHEST_PORT:
         raise ValueError(f"expected host:port, [::1]:9877 or :9877, with a port up to {_HIGHEST_PORT}")
@@ -87,10 +87,10 @@ def parse_listen(value: object) -> ListenAddress:
 
 
 def parse_url(value: str, schemes: Collection[str], example: str) -> str:
-    """Validate the address of a server, and return it without slashes at its end."""
+    """Validate the address of a server, and return the address without slashes at the end."""
     found = _URL.fullmatch(value.strip())
     is_host_valid = found is not None and _can_be_looked_up(found["host"])
-    # A URL without a port is valid: its scheme has one.
+    # A URL without a port is valid: the scheme has a default port.
     is_port_valid = found is not None and 1 <= int(found["port"] or 1) <= _HIGHEST_PORT
     if found is None or found["scheme"].lower() not in schemes or not is_host_valid or not is_port_valid:
         # The error does not show the address, because a part of it may be a secret.
@@ -112,7 +112,7 @@ def _http_url(example: str) -> AfterValidator:
 
 
 def parse_text(value: str) -> str:
-    """Validate text of one line and return it without white space around it."""
+    """Validate text of one line, and return the text without white space at both ends."""
     text = value.strip()
     if not text or _CONTROL.search(text):
         raise ValueError("expected one line of UTF-8 text without control characters")
@@ -144,14 +144,14 @@ def parse_path(value: object) -> Path:
 
 
 def parse_route_prefix(value: str) -> str:
-    """Validate a path that starts with a slash, and return it without slashes at its end, except for `/` itself."""
+    """Validate a path that starts with a slash, and return the path without a slash at the end; `/` stays `/`."""
     # Clients and proxies shorten `//`, `/.` and `/..` in a path.
     if not _ROUTE_PREFIX.fullmatch(value) or "//" in value or "/." in value:
         raise ValueError("expected a path such as / or /edge")
     return value.rstrip("/") or "/"
 
 
-# In the help of flags, the text after a type is the placeholder for its values.
+# The text after a type, such as "DURATION", is the placeholder of the value in the help of flags.
 Text = Annotated[str, AfterValidator(parse_text)]
 Identifier = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Interval = Annotated[float, BeforeValidator(_seconds_validator(1.0)), "DURATION"]

@@ -1,8 +1,8 @@
-"""Reads a YAML file as plain data, whose values can be located in it.
+"""Reads a YAML file as plain data, with the line of each value.
 
-Every scalar is text or None; the model that validates the data converts the text. So `1.10` may be a version, `0123` a
-key and `on` a name without quotes, and flags, variables and the file are read in the same way. A relative path in a
-`*_file` key is joined to the folder of the YAML file.
+A scalar is read as text or None; the model that validates the data converts the text, as for flags and variables. So a
+version `1.10`, a key `0123` and a name `on` need no quotes. A relative path in a `*_file` key is joined to the folder
+of the YAML file.
 """
 
 import re
@@ -26,13 +26,13 @@ _TEXT, _NULL, _MERGE = f"{_TAG}str", f"{_TAG}null", f"{_TAG}merge"
 _TAGS = frozenset({_TEXT, _NULL, _MERGE, f"{_TAG}seq", f"{_TAG}map"})
 # Aliases of aliases can turn a few lines into billions of values.
 _MOST_VALUES = 1_000_000
-# Mappings whose keys are names of labels, scripts and users: none of them says that the value is a file.
+# The keys of these mappings name labels, scripts and users: a key may end in `_file`, but the value is no file.
 _OF_NAMES = frozenset({"info", "labels", "monthly_budget_dollars", "basic_auth_users"})
-# What the parser quotes from the file, which could be a part of a secret.
+# Text that the parser quotes from the file; the text could be a part of a secret.
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
 # JSON may write a character as a pair of surrogates, such as \ud83d\ude00; YAML has no such pairs.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# The parser may find these faults long after their beginning.
+# The parser may find these faults many lines after the line with the mistake.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
 
 
@@ -41,9 +41,9 @@ class MarkedFile:
     """The content of a YAML file, and the places of values.
 
     Attributes:
-        source: the name of the file; empty without one.
-        places: path of a value → the line of the file, or the flag or variable that sets it instead.
-        settable: path of a value → the variable that can set it.
+        source: the name of the file; empty without a file.
+        places: path of a value → the line of the file, or the flag or variable that sets the value instead.
+        settable: path of a value → the variable that can set the value.
     """
 
     source: str = ""
@@ -52,9 +52,9 @@ class MarkedFile:
     settable: Mapping[KeyPath, Place] = field(default_factory=dict)
 
     def locate(self, path: KeyPath) -> Place:
-        """Return the place of the value at the path, or else of the nearest mapping or list around it.
+        """Return the place of the value at the path, or else of the nearest mapping or list around the value.
 
-        If none of them has a place, return the variable that can set the value or, without one, the file.
+        If none of these has a place, return the variable that can set the value; without such a variable, the file.
         """
         for end in range(len(path), 0, -1):
             if path[:end] in self.places:
@@ -109,7 +109,7 @@ def parse_marked(text: str, source: str) -> MarkedFile:
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes whose scalars are text or null, and whose mappings include what they merge."""
+    """Composes nodes: scalars are text or null, and `<<` is replaced by the keys of the merged mappings."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's name and form
         first: [(tag, pattern) for tag, pattern in resolvers if tag in (_NULL, _MERGE)]
@@ -130,7 +130,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise _wrong("found a key that is no text", key)
-            # Several mappings may be merged, each by a key `<<`.
+            # The key `<<` may be repeated, to merge several mappings.
             if key.value in lines and key.tag != _MERGE:
                 raise _wrong(f"found duplicate key {key.value[:60]!r}, first on line {lines[key.value]}", key)
             lines[key.value] = key.start_mark.line + 1
@@ -138,7 +138,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def parse_flow_mapping_empty_value(self) -> NoReturn:
-        """Refuse a key without a value, such as `{api_key:KEY}`: the fault of an unknown key would show the secret."""
+        """Refuse a key without a value: for `{api_key:KEY}`, the fault of an unknown key would show the secret."""
         problem = "found a key without a value; a colon and a space separate them"
         after = self.peek_token()  # type: ignore[no-untyped-call]
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=after.start_mark)
@@ -157,7 +157,7 @@ def _plain_value(node: yaml.Node, folder: Path, key: str = "") -> Any:  # noqa: 
     if node.tag == _NULL:
         return None
     text: str = node.value
-    # A blank path stays as it is, so that it is refused as blank.
+    # A blank path is not joined to the folder, so that the path is refused as blank.
     is_path = key.endswith("_file") and bool(text.strip())
     return str(folder / text) if is_path else text
 

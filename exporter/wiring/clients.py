@@ -1,4 +1,4 @@
-"""Creates the client of an account or a database from its settings."""
+"""Creates the client of an account or a database from the settings."""
 
 import math
 import random
@@ -22,18 +22,18 @@ from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.wiring.key_file import KeyFile
 
-# The share of an attempt's time limit that each try to connect may take.
+# The share of an attempt's time limit that one try to connect may take.
 CONNECT_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How an account or a database is called: the settings that concern its client.
+    """The settings of an account or a database that its client needs.
 
     Attributes:
         base_url: the address of the management API, or of a database.
         scheme: the header that contains the key: `access_key` or `bearer`, as `Credential` describes.
-        key: the key or the token, or the file that contains it.
+        key: the key of the account or the token of the database, or the file that contains the key or token.
         requests_per_second: the most requests a second that this process sends.
         max_in_flight: the most calls that this process makes at once.
         timeout: the time limit of an attempt, in seconds.
@@ -69,7 +69,7 @@ def accesses_of(settings: Settings) -> dict[str, Access]:
 
 @dataclass(frozen=True, slots=True)
 class ClientMachine:
-    """What a client uses of its machine.
+    """The clocks, random numbers, threads and connections that clients use.
 
     Attributes:
         random: returns a number in [0, 1).
@@ -93,8 +93,8 @@ def client_of(
 ) -> Client:
     """Create the client of an account or a database.
 
-    The answers update `platform_time`; None: the client has an estimate of its own. Long answers are parsed by
-    `parsing`; None: by the event loop.
+    The platform's answers update the estimate `platform_time`; None: the client creates an estimate of its own. Long
+    answers are parsed by the executor `parsing`; None: by the event loop.
 
     Raises:
         ConfigurationError: the environment names a proxy that cannot be used.

@@ -21,7 +21,7 @@ class KeyFile:
 
     Args:
         monotonic: returns the time in seconds.
-        executor: reads this file alone, because other files may be on another file system.
+        executor: reads this file alone, so that other files can still be read if this one's file system hangs.
     """
 
     def __init__(self, path: Path, monotonic: Callable[[], float], executor: Executor) -> None:
@@ -29,7 +29,7 @@ class KeyFile:
         self._monotonic = monotonic
         self._executor = executor
         self._key = ""
-        # Why the last reading gave no key; empty if it gave one.
+        # Why there is no key from the last reading; empty if there is one.
         self._problem = f"{path} has not been read yet"
         self._began_at = -math.inf
         self._reading: asyncio.Task[None] | None = None
@@ -38,7 +38,7 @@ class KeyFile:
         """Return the key that was read last.
 
         Raises:
-            CredentialError: the last reading gave no key, or none has ended yet.
+            CredentialError: the last reading has failed, or the first has not ended.
         """
         if self._problem:
             raise CredentialError(f"the key or token cannot be read: {self._problem}")
@@ -52,7 +52,7 @@ class KeyFile:
             await asyncio.wait({self._reading}, timeout=PATIENCE)
 
     def start_refresh(self) -> None:
-        """Start to read the file, unless a reading began in the last `CHECK_SECONDS` or has not ended."""
+        """Start to read the file if the last reading has ended, and began at least `CHECK_SECONDS` ago."""
         if self._reading is None and self._monotonic() - self._began_at >= CHECK_SECONDS:
             self._began_at = self._monotonic()
             self._reading = asyncio.create_task(self._read(), name="key file")

@@ -1,4 +1,4 @@
-"""Serves what the settings define for targets: labels, thresholds of alerts, and monthly budgets of scripts."""
+"""Serves the labels, thresholds of alerts, and monthly budgets of scripts that the settings define for targets."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from exporter.targets.registry import Registry
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 
-# In place of a collector's name: these families come from the configuration and not from a poll.
+# Stands in place of a collector's name, for families that come from the configuration and not from a poll.
 _CONFIGURATION = "configuration"
 # The most targets whose labels and thresholds one call of `show` sets, because more would delay the event loop.
 _AT_ONCE = 1000
@@ -32,7 +32,7 @@ class LabelsAndThresholds:
     def show(self, settings: Settings) -> None:
         """Serve the labels, thresholds and budgets that these settings define for the polled targets.
 
-        A call sets the labels and thresholds of at most `_AT_ONCE` targets; further calls set those of the others.
+        A call sets the labels and thresholds of at most `_AT_ONCE` targets; later calls continue with the next ones.
         """
         have_labels = any(one.labels or one.target_labels for one in settings.accounts)
         polled = self.registry.by_key if have_labels or settings.thresholds else {}
@@ -48,7 +48,7 @@ class LabelsAndThresholds:
 
     def _is_served(self, target: Target, settings: Settings) -> bool:
         served_target, served_settings = self._served.get(target.key, (None, None))
-        # A renamed target is another object, and a reload creates other settings.
+        # A renamed target is a new object, and a reload creates a new settings object.
         return served_target is target and served_settings is settings
 
     def _replace(self, key: TargetKey, families: tuple[Family, ...]) -> None:
@@ -66,8 +66,8 @@ class LabelsAndThresholds:
                 budget = budgets.get(script.name, budgets.get(script.id))
                 if budget is not None:
                     served[account.name, script.id, label_value(script.name)] = budget
-            # As long as a script or its name is not known, a budget may match that script. Scripts of other shards are
-            # not known here: a budget has no script if it is unmatched in all shards.
+            # A budget may match a script that is not known yet, or whose name is not. Scripts of other shards stay
+            # unknown here: a budget matches no script at all if it is unmatched in all shards.
             if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
                 ids_and_names = {script.id for script in scripts} | {script.name for script in scripts}
                 unmatched |= {(account.name, key): key not in ids_and_names for key in budgets}
@@ -78,12 +78,12 @@ class LabelsAndThresholds:
 def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
     account = next((one for one in settings.accounts if one.name == target.account), None)
     if account is None:
-        # It is a target of a database.
+        # The target belongs to a database.
         return ()
     account_name, target_label = label_value(target.account), label_value(target.key.label)
     families = []
     if labels := _labels_of(target, account):
-        # Sorted, so that the order does not depend on which entries have set the labels.
+        # Sorted, so that the order of the labels does not depend on the entries that have set them.
         names, values = zip(*sorted(labels.items()), strict=True)
         info = replace(TARGET_LABELS, labels=(*TARGET_LABELS.labels, *names))
         families.append(Family(info, (Sample((account_name, target_label, *values), 1.0),)))
@@ -94,7 +94,7 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
 
 
 def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
-    """Return label → value. Matching entries have priority over the account's labels, the first over the others."""
+    """Return label → value: that of the first matching entry with the label, else that of the account."""
     labels = dict(account.labels)
     for entry in reversed(account.target_labels):
         if entry.match.search(target.name):
@@ -103,11 +103,11 @@ def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
 
 
 def _thresholds_of(target: Target, thresholds: Iterable[ThresholdSettings]) -> dict[str, float]:
-    """Return alert → threshold; of several thresholds of an alert, the first that matches."""
+    """Return alert → threshold; of several thresholds of an alert, the first that matches the target counts."""
     found: dict[str, float] = {}
     for one in thresholds:
         is_for_account = one.account is None or one.account == target.account
-        # An alert on targets of any kind has an empty kind.
+        # The kind of an alert is empty if the alert is about all kinds of targets.
         is_for_kind = ALERTS[one.alert] in ("", target.kind)
         if is_for_account and is_for_kind and one.match.search(target.name):
             found.setdefault(one.alert, one.value)

@@ -11,10 +11,10 @@ from exporter.settings.model import Settings
 
 
 def plans_of(settings: Settings) -> dict[str, Plan]:
-    """Return name → plan of the enabled collectors of which a family is served, or which discover targets."""
+    """Return name → plan of the enabled collectors that discover targets, or have a family that is served."""
     sections = settings.collector_settings()
     plans: dict[str, Plan] = {}
-    # Section → what the configuration declares for its collectors. If the declaration changes, their plans change.
+    # Section → the configured endpoint or databases of the collectors. If these change, the collectors' plans change.
     declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints_of(settings)}
     declared["database"] = settings.databases
     for collector in collectors_of(settings):
@@ -31,12 +31,12 @@ def plans_of(settings: Settings) -> dict[str, Plan]:
 
 
 def collectors_of(settings: Settings) -> tuple[Collector, ...]:
-    """Return every collector, enabled or not, including those of configured queries and endpoints."""
+    """Return the collectors, enabled or not, including the collectors of configured queries and endpoints."""
     return (*with_queries(queries_of(settings)), *build.make_collectors(endpoints_of(settings)))
 
 
 def endpoints_of(settings: Settings) -> list[Endpoint]:
-    """Return the configured endpoints; an interval under `collectors:` has priority over the endpoint's own."""
+    """Return the configured endpoints; an interval under `collectors:` has priority over that of the endpoint."""
     sections = settings.collector_settings()
     return [one.model_copy(update={"interval": sections[one.name].interval}) for one in settings.endpoints]
 

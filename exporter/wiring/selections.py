@@ -13,12 +13,12 @@ from exporter.wiring.plans import queries_of
 
 
 def addresses_of(settings: Settings) -> dict[str, str]:
-    """Return account → the base address of its platform."""
+    """Return account → the base address of the platform."""
     return {account.name: account.base_url for account in settings.accounts}
 
 
 def selections_of(settings: Settings) -> Iterator[Selection]:
-    """Yield the selection of each kind in each account, and those of the databases and of their queries."""
+    """Yield a selection for each account and kind of target, one of the databases, and one of the queries."""
     for number, account in enumerate(settings.accounts):
         yield from _account_selections(account, number)
         yield from _endpoint_selections(account, settings.endpoints)
@@ -74,7 +74,7 @@ def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]
 
 def _requested_lists(account: AccountSettings) -> tuple[str, ...]:
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
-    # The patterns of shield zones are for the names of their pull zones, which only a search returns.
+    # Patterns for shield zones are matched with the names of pull zones, and the search returns these names.
     is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))
     has_ids = bool(zones.all_ids() or scripts.ids or shields.ids)
     lists = {

@@ -27,7 +27,7 @@ OpenStorage = Callable[[StateSettings, Clocks, Callable[[float], None], Executor
 def own_storage(
     state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None], executor: Executor
 ) -> Storage:
-    """Create the storage of a process that shares its state with no other: a file, or a storage that keeps nothing.
+    """Create the storage of a state that is not in a database: a file, or a storage that keeps nothing.
 
     `executor` has one thread, for the calls to the file. After an unusable file was renamed, `set_aside` is called on
     that thread, with the time in unix seconds.
@@ -45,15 +45,15 @@ def own_storage(
 
 
 def postgres_storage(settings: Settings) -> "PostgresStorage":
-    """Create the storage in a state database; it claims the configured shard or, for `auto`, any free one."""
+    """Create the storage in a state database; `claim` takes the configured shard or, for `auto`, any free one."""
     index, total = settings.shard.index, settings.shard.total
     wanted = range(total) if index == "auto" else (index,)
     return _database_storage(settings.state, total, wanted)
 
 
 def _database_storage(state: StateSettings, total: int = 1, wanted: Collection[int] = ()) -> "PostgresStorage":
-    """Create the storage in a state database; without `wanted` shards, it only reads."""
-    # Imported here because it needs an optional extra; the settings have checked that the extra is installed.
+    """Create the storage in a state database; without `wanted` shards, the storage can only be read."""
+    # Imported here, because the module needs an optional extra. The settings have checked that this is installed.
     from exporter.counters.postgres_storage import PostgresStorage  # noqa: PLC0415 - an extra
 
     return PostgresStorage(partial(_address, state), state.installation, total, wanted, lease=state.lease)
@@ -79,7 +79,7 @@ async def stored_rows(state: StateSettings, collectors: Collection[str]) -> dict
 
 
 def database_problem(settings: Settings) -> str:
-    """Return why the state database cannot be used; empty if it can be used, or if there is none."""
+    """Return why the state database cannot be used; empty if it can be used, or if none is configured."""
     if not settings.state.is_shared:
         return ""
     try:
