@@ -130,7 +130,7 @@ class ImageSettings(Section):
 
 
 def _parse_auth(value: object) -> object:
-    """Refuse an unknown scheme; the message does not show the text, which could be a key by mistake."""
+    """Refuse an unknown scheme; the message does not show the text, which could be a key, put here by mistake."""
     if value not in ("access_key", "bearer"):
         raise ValueError("is neither 'access_key' nor 'bearer'")
     return value

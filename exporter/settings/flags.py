@@ -85,7 +85,7 @@ def _default_text(default: object) -> str:
         return "null"
     if isinstance(default, bool):
         return str(default).lower()
-    # If the default of a flag is a float, it is a duration in seconds.
+    # A float as the default of a flag is a duration in seconds.
     return format_duration(default) if isinstance(default, float) else str(default)
 
 

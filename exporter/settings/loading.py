@@ -61,7 +61,7 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
 
 
 def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
-    """Return the section at a path in `data`; empty if nothing is there, None if a text or a list is there.
+    """Return the section at a path in `data`; empty if nothing is there, None if there is no section, but other data.
 
     The step 0 of a path means the only item of a list; for a list of several items, the result is None.
     """

@@ -158,7 +158,7 @@ class StateSettings(Section):
         return "url" if self.url_file is None else "url_file"
 
     def address(self) -> str:
-        """Return the current address of the database, with the password; raises SecretError for an unusable one."""
+        """Return the current address of the database, with its password; raises SecretError for an unusable address."""
         secret = self.url if self.url_file is None else read_secret(self.url_file)
         address = "" if secret is None else secret.get_secret_value()
         if problem := _address_problem(address):

@@ -42,7 +42,7 @@ class ConfigurationFault:
 
 
 class ConfigurationError(Exception):
-    """A configuration is refused; `faults` has no duplicates, and begins with the faults that have a line."""
+    """A configuration is refused; `faults` is sorted, without duplicates: faults with a line come first."""
 
     def __init__(self, faults: Iterable[ConfigurationFault]) -> None:
         once = dict.fromkeys(faults)

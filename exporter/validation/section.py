@@ -87,7 +87,7 @@ def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Fiel
 
 
 def broken(*rules: tuple[object, str, str]) -> Iterator[Conflict]:
-    """Yield the conflicts of the broken rules; a rule consists of whether it is broken, a key, and a message."""
+    """Yield a conflict for each broken rule; a rule is a tuple: whether the rule is broken, a key, and a message."""
     return (((key,), message) for is_broken, key, message in rules if is_broken)
 
 

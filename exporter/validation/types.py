@@ -23,7 +23,7 @@ _LISTEN = re.compile(
 )
 _HIGHEST_PORT = 65_535
 LARGEST_ID = 2**63 - 1  # the platform's ids have 64 bits
-# Control characters, and the surrogates by which Python represents bytes of a variable outside of UTF-8.
+# Control characters, and the surrogates that Python has in place of non-UTF-8 bytes of an environment variable.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _ROUTE_PREFIX = re.compile(r"/[A-Za-z0-9._~/-]*")
 # Prometheus reserves labels that start with two underscores.

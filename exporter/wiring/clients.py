@@ -28,7 +28,7 @@ CONNECT_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The settings of an account or a database that its client needs.
+    """The settings that the client of an account or a database needs.
 
     Attributes:
         base_url: the address of the management API, or of a database.

@@ -21,7 +21,7 @@ class KeyFile:
 
     Args:
         monotonic: returns the time in seconds.
-        executor: reads this file alone, so that other files can still be read if this one's file system hangs.
+        executor: reads this file alone: if the file system of this file hangs, other files can still be read.
     """
 
     def __init__(self, path: Path, monotonic: Callable[[], float], executor: Executor) -> None:
@@ -29,7 +29,7 @@ class KeyFile:
         self._monotonic = monotonic
         self._executor = executor
         self._key = ""
-        # Why there is no key from the last reading; empty if there is one.
+        # Why there is no usable key; empty if `_key` is usable.
         self._problem = f"{path} has not been read yet"
         self._began_at = -math.inf
         self._reading: asyncio.Task[None] | None = None
@@ -38,7 +38,7 @@ class KeyFile:
         """Return the key that was read last.
 
         Raises:
-            CredentialError: the last reading has failed, or the first has not ended.
+            CredentialError: the file has not been read yet, or the last reading has found a fault.
         """
         if self._problem:
             raise CredentialError(f"the key or token cannot be read: {self._problem}")

@@ -66,8 +66,8 @@ class LabelsAndThresholds:
                 budget = budgets.get(script.name, budgets.get(script.id))
                 if budget is not None:
                     served[account.name, script.id, label_value(script.name)] = budget
-            # A budget may match a script that is not known yet, or whose name is not. Scripts of other shards stay
-            # unknown here: a budget matches no script at all if it is unmatched in all shards.
+            # A budget may match a script that is not known yet, or has no known name yet. Scripts of other shards are
+            # not known here: a budget matches no script at all if the budget is unmatched in all shards.
             if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
                 ids_and_names = {script.id for script in scripts} | {script.name for script in scripts}
                 unmatched |= {(account.name, key): key not in ids_and_names for key in budgets}

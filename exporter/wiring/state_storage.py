@@ -53,7 +53,7 @@ def postgres_storage(settings: Settings) -> "PostgresStorage":
 
 def _database_storage(state: StateSettings, total: int = 1, wanted: Collection[int] = ()) -> "PostgresStorage":
     """Create the storage in a state database; without `wanted` shards, the storage can only be read."""
-    # Imported here, because the module needs an optional extra. The settings have checked that this is installed.
+    # Imported here, because the import needs an optional extra. The settings have checked that the extra is installed.
     from exporter.counters.postgres_storage import PostgresStorage  # noqa: PLC0415 - an extra
 
     return PostgresStorage(partial(_address, state), state.installation, total, wanted, lease=state.lease)
