@@ -1,4 +1,4 @@
-"""Masks secrets by their values or by the names of their fields, and finds addresses whose password could be shown."""
+"""Masks secrets in texts and in JSON, and recognizes addresses with a password of which a part could be shown."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,22 +6,22 @@ from typing import Any
 
 # The text that replaces a secret.
 MASK = "***"
-# Secrets with fewer characters are not masked in bodies, because they may be equal to a word of an answer.
+# The fewest characters of a secret that is masked in bodies: a shorter one may be equal to a word of an answer.
 SHORTEST_MASKED = 12
-# One of these characters before an '@': parsers of addresses disagree on where such a password ends.
+# One of these characters before an '@': parsers disagree on where a password with one of these characters ends.
 _AMBIGUOUS = re.compile(r"[/?#@].*@", re.DOTALL)
 # A word of a name such as `likeThis`, `LikeThis`, `like_this` or `THISName`.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-# Only as whole words: `monkey` is no secret.
+# A name with one of these words is a secret's name: `api_key` is one, `monkey` is not.
 _SECRET_WORDS = frozenset({"key", "keys", "pwd", "passwd", "passphrase"})
-# At any place in a name, as in `accesstoken`.
+# A name is also a secret's name if it contains one of these at any place, as `accesstoken` does.
 _SECRET_PART = re.compile(
     r"password|secret|token|credential|(api|access|private|auth|signing)[_-]?key|authorization", re.IGNORECASE
 )
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """Replace each secret in a text; the longest first, because a shorter secret may be a part of a longer one."""
+    """Mask secrets in a text; the longest first, because a shorter secret may be a part of a longer one."""
     # An empty secret would be found between all characters.
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, MASK)
@@ -29,10 +29,10 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
-    """Replace each secret of at least 12 characters in the body of an answer, as `without_secrets` does in a text."""
+    """Mask secrets of at least 12 characters in the body of an answer, the longest first."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_MASKED:
-            # A secret with half of a surrogate pair is no error; a body in UTF-8 cannot contain it.
+            # `surrogatepass`: a secret with half of a surrogate pair, which no UTF-8 body contains, raises no error.
             body = body.replace(secret.encode("utf-8", "surrogatepass"), MASK.encode())
     return body
 
@@ -52,14 +52,14 @@ def is_secret_name(name: str) -> bool:
 def mask_secrets(
     data: object, is_secret: Callable[[str], bool] = is_secret_name, clean: Callable[[str], str] = str
 ) -> None:
-    """Mask, in place, every text in a field with a secret's name, at any depth. Numbers and empty texts are not masked.
+    """Mask, in place and at any depth, texts in fields with a secret's name. Numbers and empty texts are not masked.
 
     Args:
-        data: any JSON; data that is a text is not masked.
-        is_secret: returns whether a field of this name holds a secret.
-        clean: returns what replaces any other value that is a text; by default, the text itself.
+        data: parsed JSON, an object or an array; another value is left as it is.
+        is_secret: returns whether a field with the given name holds a secret.
+        clean: returns the replacement of a text that is not masked; by default, the text itself.
     """
-    # Objects and arrays to examine, and whether all of their texts are secret because they are in a secret's field.
+    # The objects and arrays to examine; with True if they are inside of a field with a secret's name.
     pending: list[tuple[Any, bool]] = [(data, False)] if isinstance(data, dict | list) else []
     while pending:
         holder, is_within_secret = pending.pop()

@@ -1,6 +1,6 @@
 """The errors of a platform call.
 
-Each class declares its `reason`, the word for it in metrics and logs. The text of an error is one line.
+A class declares its `reason`, the word for the class in metrics and logs. `str()` of an error is one line.
 """
 
 from collections.abc import Collection
@@ -25,7 +25,7 @@ class PlatformError(Exception):
 
     Attributes:
         reason: the word for the class in metrics and logs.
-        status: the HTTP status, or one in the body; 0 in an error without a status.
+        status: the HTTP status, or the status in the body; 0 in an error without a status.
         error_key: the platform's key for the error, or the code of an SQL error; empty without one.
         retry_after: the seconds to wait before another call; None if they are not known.
     """
@@ -45,7 +45,7 @@ class PlatformError(Exception):
         return one_line(self.args[0])
 
     def redact(self, secrets: Collection[str]) -> None:
-        """Mask secrets in the message and `error_key`; then shorten both, because a cut secret would not be found."""
+        """Mask secrets in the message and `error_key`, and shorten both afterwards: a cut secret would not be found."""
         self.args = (one_line(without_secrets(self.args[0], secrets)),)
         self.error_key = one_line(without_secrets(self.error_key, secrets))
 
@@ -75,7 +75,7 @@ class TlsFault(TransportError, reason="tls"):
 
 
 class ProxyFault(TransportError, reason="proxy"):
-    """There was no connection through the proxy, or its URL in the environment cannot be used."""
+    """There was no connection through the proxy, or the proxy's URL in the environment cannot be used."""
 
 
 class ConnectTimeout(TransportError, reason="connect_timeout"):
@@ -99,11 +99,11 @@ class Forbidden(StatusError, reason="forbidden"):
 
 
 class NotFound(StatusError, reason="not_found"):
-    """404: there is no such resource."""
+    """404: the resource does not exist."""
 
 
 class Rejected(StatusError, reason="rejected"):
-    """A 4xx without a class of its own, such as 400: the platform rejects the request."""
+    """400, or another 4xx for which there is no other class: the platform rejects the request."""
 
 
 class RequestTimeout(StatusError, reason="request_timeout"):
@@ -119,7 +119,7 @@ class ServerError(StatusError, reason="server_error"):
 
 
 class Redirected(StatusError, reason="redirect"):
-    """3xx: a redirect. The client does not follow it, so that the key is sent to no other address."""
+    """3xx: a redirect. The client does not follow redirects, because the key must not be sent to another address."""
 
 
 class BadAnswer(PlatformError, reason="bad_answer"):
@@ -131,11 +131,11 @@ class TooLarge(BadAnswer, reason="too_large"):
 
 
 class NotJson(BadAnswer, reason="not_json"):
-    """The body cannot be decoded, or parsed as JSON, for example because it is empty, HTML, or cut off."""
+    """The body cannot be decompressed, or is not JSON. For example, it is empty, HTML, or cut off."""
 
 
 class WrongShape(BadAnswer, reason="wrong_shape"):
-    """The body is JSON that cannot be used, because its shape or its values are not as expected."""
+    """The body is JSON, but its shape or its values are not as expected."""
 
 
 class EnvelopeError(PlatformError, reason="envelope"):
@@ -147,7 +147,7 @@ class NotAvailable(EnvelopeError, reason="not_available"):
 
 
 class StatementError(PlatformError, reason="sql"):
-    """An SQL statement failed, or was refused before it was executed."""
+    """An SQL statement failed, or was refused before its execution."""
 
 
 class CredentialError(PlatformError, reason="credential"):

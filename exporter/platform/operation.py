@@ -1,7 +1,7 @@
 """The operations of the platform: how they are declared, requested and answered.
 
-The parts of an HTTP request are built here, without an HTTP library, because the command `call` also prints requests
-that it does not send.
+The parts of an HTTP request are built here, without an HTTP library, because the command `call` can also print a
+request instead of sending it.
 """
 
 import json
@@ -20,10 +20,10 @@ T_co = TypeVar("T_co", covariant=True)
 Scalar = str | int | bool
 # `*/*` because some deployments refuse a request that accepts only JSON, although their answers are JSON.
 HEADERS = {"Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip", "User-Agent": "edge-exporter"}
-# The highest numbers of bytes in the body of an answer: of most operations, and of those with longer answers.
+# The highest number of bytes in the body of an answer: for most operations, and for operations with long answers.
 PAGE_LIMIT = 4 * 1024 * 1024
 WHOLE_LIMIT = 16 * 1024 * 1024
-# The key of the extension of `httpx.Request` that holds the address as text. The request's own URL is a placeholder,
+# The key of the extension of `httpx.Request` that holds the address as text. The request's `url` is a placeholder,
 # because an `httpx.URL` takes long to create, and changes the case of the host and the percent-encoding.
 ADDRESS = "address"
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -34,9 +34,9 @@ class Parameter:
     """A parameter of an operation.
 
     Attributes:
-        type: the type of its value; `date-time` is text in ISO 8601, `json` any JSON.
-        secret: whether its value must not be shown; `call` reads it only from a file or standard input.
-        allowed: the allowed numbers with their names; None if all values are allowed.
+        type: the type of the value; `date-time` is text in ISO 8601, `json` any JSON.
+        secret: whether the value is masked; the command `call` reads such a value from a file or standard input.
+        allowed: the allowed numbers with their names; None: any value of the type.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Operation(Generic[T]):
         path: the path below the base address, with placeholders such as `{id}` for its parameters. The path of a
             configured endpoint may end with a query.
         answer: validates the body, which is the payload or an `Envelope` around it; `T` is the type of the payload.
-        writes: whether it may change anything on the platform; it is then not repeated after a failure.
+        writes: whether the operation may change something on the platform. If so, it is not repeated after a failure.
         absent: statuses that are no failures: the answer's value is None. If the body has an error key that means
             `NotAvailable`, that error is raised instead.
         documented: whether the interface document has the operation.
@@ -81,10 +81,10 @@ class Answer(Generic[T_co]):
     """A good answer.
 
     Attributes:
-        value: the payload, or a value derived from it. The client returns None only for an `absent` status.
-        date: the platform's time at the answer, as `PlatformTime` computes it; None if it is not known.
+        value: the payload, or a value derived from the payload. None from the client: the status is `absent`.
+        date: the platform's time at the answer, as `PlatformTime` computes it; None if this time is not known.
         raw: the body, masked by `body_without_secrets`; empty in an answer with a derived value.
-        seconds: how long the last attempt took, until the end of the body; 0 if it is not known.
+        seconds: how long the last attempt took, to the end of the body; 0 if that is not known.
         secrets: the texts to mask in a message that is taken from the answer; empty in an answer with a derived value.
     """
 
@@ -140,12 +140,12 @@ def address_of(base_url: str, request: Request[Any]) -> str:
     if not request.query:
         return url
     in_query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in request.query.items()}
-    # A query may contain these characters as they are (RFC 3986); so the times in it stay readable.
+    # RFC 3986 permits these characters in a query. If they are not encoded, times stay readable.
     return f"{url}?{urlencode(in_query, safe=':/?')}"
 
 
 def headers_of(method: str) -> dict[str, str]:
-    """Return the headers of a request, without its credential and without headers that the transport adds."""
+    """Return the headers of a request. The caller adds the key or token, and the transport adds further headers."""
     return HEADERS | ({} if method == "GET" else {"Content-Type": "application/json"})
 
 

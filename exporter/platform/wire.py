@@ -1,9 +1,9 @@
-"""Wire models, which describe the JSON of answers: their base classes, their types, and their validation.
+"""The base classes, types and validation of wire models. A wire model describes the JSON of an answer.
 
 A wire model is tolerant. Unknown fields are ignored, and most fields may be missing or null. Integers may arrive as
 `28.0`, and texts as numbers; dates may have seven digits of fraction, or no zone, which means UTC. A number or a date
-that cannot be read, or is out of range, becomes null (`validated`). Any other fault makes the answer invalid; but in an
-item of a list of `Each`, a fault makes only the item invalid.
+that cannot be read, or is out of range, becomes null (`validated`). Other faults make the answer invalid; a fault in an
+item of a list of `Each` makes the item invalid, but not the answer.
 """
 
 import re
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Wire(BaseModel):
-    """The base class of all wire models."""
+    """The base class of wire models."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -47,7 +47,7 @@ class Wire(BaseModel):
     )
 
     def has_error(self) -> bool:
-        """Return whether the answer may report a failure; if so, the whole body is examined for it."""
+        """Return whether the answer may report a failure; if True, the whole body is searched for a failure."""
         return False
 
     def is_missing(self) -> bool:
@@ -80,14 +80,14 @@ def _refuse_boolean(value: object) -> object:
     return value
 
 
-# At most 64 bits, so that later conversions cannot overflow.
+# At most 64 bits, because a larger integer could overflow in later conversions.
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), BeforeValidator(_refuse_boolean)]
 Integer = Int64 | None
 NonNegative = Annotated[Int64, Field(ge=0)] | None
 
 
 def enum_of(field: str, values: Collection[int]) -> AfterValidator:
-    """Return a validator that accepts unknown values of an enum, and adds `field` to the context for them."""
+    """Return a validator that adds `field` to the context if an integer is not in `values`; the integer is accepted."""
 
     def report_unknown(value: int | None, info: ValidationInfo) -> int | None:
         if value is not None and value not in values and info.context is not None:
@@ -97,14 +97,14 @@ def enum_of(field: str, values: Collection[int]) -> AfterValidator:
     return AfterValidator(report_unknown)
 
 
-# The id of a resource in a list; it is never 0, which platforms send for a missing id.
+# The id of a resource in a list. 0 is not valid: platforms send 0 for a missing id.
 Identity = Annotated[Int64, Field(ge=1)]
 # A number with or without a fraction; `true` and texts are no numbers.
 Number = Annotated[float, Field(strict=True)]
 # A number that can be a count: not negative, and within 64 bits.
 Counted = Annotated[float, Field(strict=True, ge=0, le=LARGEST_COUNT)]
 
-# A date-time; without a zone it means UTC, and an empty text means null.
+# A date with a time, in UTC if no zone is given. An empty text means null.
 Moment = Annotated[
     Annotated[datetime, AfterValidator(_with_zone)] | None,
     BeforeValidator(lambda value: None if value == "" else value),
@@ -172,8 +172,8 @@ class _Place(NamedTuple):
 
     Attributes:
         value: the value that is not valid.
-        holder: the object that holds the value, or that holds the list with the value; None if there is no object.
-        key: the key of the value, or of the list, in the object.
+        holder: the innermost object that contains the value, directly or in a list; None if there is no object.
+        key: the key in `holder` of the value, or of the list with the value.
     """
 
     value: Any
@@ -203,7 +203,7 @@ def _is_unreadable(value: object, error_type: str) -> bool:
 
 
 def _field_of(path: Sequence[str | int]) -> str:
-    """Return the outermost field in the path of a fault, without the `data` of an envelope; `data` if that is all."""
+    """Return the outermost field in a fault's path, without the `data` of an envelope; `data` if there is no other."""
     return next((step for step in path if isinstance(step, str) and step != "data"), "data")
 
 
@@ -215,7 +215,7 @@ def _validate_item(value: Any, handler: ValidatorFunctionWrapHandler, info: Vali
 
 
 def describe(error: ValidationError) -> str:
-    """Describe the first faults: where, and what was expected, but no values; the others are counted."""
+    """Describe the first faults: where, and what was expected, but no values. Count the further faults."""
     faults = error.errors(include_url=False, include_input=False, include_context=False)
     parts = []
     for fault in faults[:_MOST_DESCRIBED]:
@@ -225,7 +225,7 @@ def describe(error: ValidationError) -> str:
     return "; ".join(parts) + (f" (and {left_out} more)" if left_out else "")
 
 
-# An item of a list that is validated separately: `list[Each[Zone]]`.
+# The type of the items in a list such as `list[Each[Zone]]`: an invalid item becomes `Unusable`.
 Each = Annotated[T, WrapValidator(_validate_item)]
 
 
@@ -235,7 +235,7 @@ def usable(items: list[T] | None) -> list[T]:
 
 
 class Envelope(CamelWire, Generic[T]):
-    """The object `{data, error}` around most shield payloads; a failure may have neither field, only a status."""
+    """The object `{data, error}` around most shield payloads. A failure may have a `statusCode` instead of both."""
 
     data: T | None = None
     error: Any = None

@@ -1,7 +1,7 @@
 """Regular expressions of users, matched in linear time by the engine of pydantic-core, Rust's `regex`.
 
-Those of the configuration are matched against names from the platform. With a pattern such as `(a+)+$` and a certain
-name, Python's own engine would run for years.
+Patterns of the configuration are matched against names from the platform. Python's `re` could run for years: with the
+pattern `(a+)+$`, for example, if a name has sixty letters `a` and then a `b`.
 """
 
 from dataclasses import dataclass, field
@@ -28,11 +28,11 @@ class Pattern:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_part_validator", _compiled(self.pattern))
-        # The line break ends the comment of a pattern such as `(?x)a # c`; with `(?x)`, no text has to contain it.
+        # The line break ends the comment of a pattern such as `(?x)a # c`. After `(?x)`, line breaks are ignored.
         object.__setattr__(self, "_whole_validator", _compiled(f"\\A(?:{self.pattern}(?x)\n)\\z"))
 
     def search(self, text: str) -> bool:
-        """Return whether the pattern matches any part of the text."""
+        """Return whether the pattern matches a part of the text."""
         return self._part_validator.isinstance_python(_without_surrogates(text))
 
     def fullmatch(self, text: str) -> bool:
@@ -41,9 +41,9 @@ class Pattern:
 
 
 def _compiled(pattern: str) -> SchemaValidator:
-    """Return a validator that accepts a text if the pattern matches any part of it."""
+    """Return a validator that accepts a text if the pattern matches a part of the text."""
     try:
-        # With a lone surrogate, the engine would accept the pattern, but no text would match it.
+        # The engine would accept a pattern with a lone surrogate, but no text would match the pattern.
         pattern.encode()
         return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except UnicodeEncodeError:
@@ -53,9 +53,9 @@ def _compiled(pattern: str) -> SchemaValidator:
 
 
 def _reason(report: str) -> str:
-    """Return the fault from the engine's report as a part of a sentence, with its place in a pattern of one line.
+    """Return the fault from the engine's report as a part of a sentence; with the place, if the pattern has one line.
 
-    The report on the incomplete pattern `(a`, and the report on a pattern that is too large, end with these lines::
+    Two reports, on the incomplete pattern `(a` and on a pattern that is too large, end with these lines::
 
             (a
             ^

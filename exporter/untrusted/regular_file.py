@@ -1,4 +1,4 @@
-"""Reads regular files, and refuses others: opening or reading a pipe or a device may never end."""
+"""Reads regular files, and refuses other kinds of files: opening or reading a pipe or a device may never end."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ _KINDS = (
 
 
 class UnreadableError(ValueError):
-    """A file cannot be read; the message names it, and `reason` is the rest of the message."""
+    """A file cannot be read; the message is the path and `reason`."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.reason = reason
@@ -30,11 +30,11 @@ def read_regular(path: Path) -> bytes:
     """
     try:
         _require_regular(path, path.stat())
-        # The file may have been replaced since the check. So open it without blocking, and check it again.
+        # Another file may have replaced the checked one. Open without blocking, and check the opened file, too.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY), "rb") as file:  # noqa: PTH123
             _require_regular(path, os.fstat(file.fileno()))
             return file.read()
-    except UnreadableError:  # it is a ValueError, too
+    except UnreadableError:  # this class is a ValueError, too
         raise
     except (OSError, ValueError) as error:
         raise UnreadableError(path, _reason(error)) from None

@@ -18,8 +18,8 @@ _SHORTEST_MONTH = timedelta(days=28)
 def bucket_time(key: str) -> datetime | None:
     """Return the UTC time at which a bucket of a chart begins, from the bucket's key; None if the key is not a date.
 
-    Accepts `08-02-2026`, `2026-02-08`, and times such as `2026-02-08 00:00` or `2026-02-08T00:00:00.123456789Z`; they
-    are in UTC if they have no offset. Results are cached because many zones send the same keys.
+    Accepts `31-12-2026`, `2026-12-31`, and times such as `2026-12-31 00:00` or `2026-12-31T00:00:00.123456789Z`. A key
+    without an offset is in UTC. Results are cached because the charts of many zones have equal keys.
     """
     key = _DAY_FIRST.sub(r"\3-\2-\1", key)
     if DATE.match(key) is None:
@@ -35,12 +35,13 @@ class Buckets(NamedTuple):
     """The buckets of a chart, summed by UTC day.
 
     Attributes:
-        sums: the ordinal of a day → its count, without buckets whose key is not a date or whose value is null. Empty if
-            the chart has no buckets. None if there is no chart, or it has buckets, but none with a date and a value.
+        sums: the ordinal of a day → the sum of the values of its buckets. Buckets with a key that is not a date, or
+            without a value, are left out. Empty if the chart has no buckets. None if the answer has no chart, or if all
+            buckets of the chart are left out.
         has_unreadable_keys: whether a bucket has a key that is not a date.
-        width: the days between the beginnings of neighbouring buckets, if all of these distances are equal and longer
-            than a day; if all are at least 28 days, as those of months, the shortest. Otherwise, or with fewer than
-            three dates, 0. If it is not 0, the buckets are that long, or days between them are missing.
+        width: the distance in days between the beginnings of neighbouring buckets. If all distances are at least 28
+            days, as between months: the shortest. Otherwise 0 if they differ, or are not longer than a day. 0 with
+            fewer than three dates. Buckets are as long as `width`, or shorter, with missing days between them.
     """
 
     sums: dict[int, float] | None
@@ -49,7 +50,7 @@ class Buckets(NamedTuple):
 
     @classmethod
     def of(cls, chart: Mapping[str, float | None] | None) -> "Buckets":
-        """Sum the values of a chart by the days of its keys; None is a missing chart."""
+        """Sum the values of a chart by UTC day; `chart` is None if the answer has no chart."""
         if chart is None:
             return cls(None)
         ordinals, width = _read_keys(tuple(chart))
@@ -61,7 +62,7 @@ class Buckets(NamedTuple):
         return cls(None if is_unreadable else days, has_unreadable_keys=None in ordinals, width=width)
 
 
-# Cached because reading the keys takes long, and most zones have the same ones.
+# Cached because reading keys takes long, and the charts of most zones have equal keys.
 @lru_cache(maxsize=256)
 def _read_keys(keys: tuple[str, ...]) -> tuple[tuple[int | None, ...], float]:
     """Return the ordinal of each key's day (None if the key is not a date), and the width of the buckets."""

@@ -14,7 +14,7 @@ from exporter.platform.wire import Counted, Integer, Moment, NonNegative, Pascal
 
 SCAN_STATUS: Mapping[int, str] = {0: "pending", 1: "in_progress", 2: "completed", 3: "failed"}
 
-# The record types of a scan. The statistics number record types differently, by their RR codes.
+# The record types of a scan, by number. The statistics use other numbers: the RR codes of the types.
 SCAN_RECORD_TYPE: Mapping[int, str] = {
     0: "A", 1: "AAAA", 2: "CNAME", 3: "TXT", 4: "MX", 5: "Redirect", 6: "Flatten", 7: "PullZone", 8: "SRV",
     9: "CAA", 10: "PTR", 11: "Script", 12: "NS", 13: "SVCB", 14: "HTTPS", 15: "TLSA", 16: "SOA",
@@ -34,7 +34,7 @@ class DnsZoneStatistics(PascalWire):
 
     @cached_property
     def charts(self) -> Mapping[str, Buckets]:
-        """The charts whose keys are dates, by the names of their fields."""
+        """Name of a field → the buckets of its chart, for the charts with dates as keys."""
         fields = ("queries_served_chart", "normal_queries_served_chart", "smart_queries_served_chart")
         return {field: Buckets.of(getattr(self, field)) for field in fields}
 
@@ -42,8 +42,8 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets of all charts have the same width of more than a day, and no days are missing
-                between them: the chart of all queries adds up to the total.
+            WrongShape: the buckets are longer than a day: all charts have an equal width above 0, and the chart of
+                all queries adds up to the total, which shows that no days are missing between its buckets.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]
@@ -106,7 +106,7 @@ RECORD_SCAN = Operation(
     help="The latest record scan of a DNS zone.",
     answer=TypeAdapter[DnsRecordScanJob | None](DnsRecordScanJob),
     parameters=(Parameter("zoneId", "path", "integer", "DNS zone id."),),
-    # The zone was never scanned, or does not exist; the answer does not show which.
+    # The zone was never scanned, or does not exist: a 404 may mean either.
     absent=frozenset({404}),
 )
 

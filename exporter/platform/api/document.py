@@ -1,4 +1,4 @@
-"""The model of answers of configured endpoints, which are JSON of any shape."""
+"""The model for the answers of configured endpoints: JSON of any shape."""
 
 from typing import Any
 

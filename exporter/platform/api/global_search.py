@@ -1,4 +1,4 @@
-"""The search over all resources of an account (interface document, SearchResponse)."""
+"""The search for resources of an account (interface document, SearchResponse)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class SearchResult(PascalWire):
 
 
 class SearchResponse(PascalWire):
-    """One page of a search; its items are validated one by one."""
+    """One page of a search; an invalid item does not make the page invalid."""
 
     query: str | None = None
     total: Integer = None
@@ -49,7 +49,7 @@ SEARCH = Operation(
 
 
 class ResourceKey(NamedTuple):
-    """The type of a resource, as the platform names it, and its id."""
+    """The platform's word for the type of a resource, and the id of the resource."""
 
     type: str
     id: int
@@ -60,11 +60,11 @@ class SearchListing:
     """The result of a search, from the pages that could be read.
 
     Attributes:
-        names: resource → its name, which is empty if the platform sent none.
-        total: the platform's last count of the resources; None if it sent none.
+        names: resource → its name; empty if the platform sent no name.
+        total: the number of resources, as the last page with a total says; None if no page has a total.
         complete: whether `total` equals the number of `names`.
-        fault: the error of a later page, which ended the search. None without one, or if it was `Rejected`: platforms
-            may refuse to show more than 10,000 results.
+        fault: the error of the second or a later page, which ended the search. None without an error, and for
+            `Rejected`, because platforms may refuse to show more than 10,000 results.
     """
 
     names: Mapping[ResourceKey, str]
@@ -74,7 +74,7 @@ class SearchListing:
 
 
 async def count_results(caller: Caller, text: str) -> Answer[int | None]:
-    """Return the platform's number of resources that a search finds; None if it sent none.
+    """Return how many resources a search for a text finds; None if the answer has no total.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -84,7 +84,7 @@ async def count_results(caller: Caller, text: str) -> Answer[int | None]:
 
 
 async def _page(caller: Caller, skipped: int, size: int) -> Answer[SearchResponse]:
-    """Return a page of a search without a text, which should find every resource."""
+    """Return a page of a search for the empty text. Such a search should find every resource."""
     return await caller.call(Request(SEARCH, query={"search": "", "from": skipped, "size": size}))
 
 
@@ -98,8 +98,8 @@ async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
 async def list_resources(caller: Caller) -> Answer[SearchListing]:
     """List the resources of the account, page by page.
 
-    If a later page fails, the pages before it are returned: platforms may show 10,000 results at most, and answer
-    requests for more with an error of any kind.
+    If the second or a later page fails, the resources of the pages before are returned, because platforms may refuse to
+    show more than 10,000 results, with any class of error.
 
     Raises:
         PlatformError: the first page gave no usable answer.
@@ -118,8 +118,8 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         received += len(items)
         if answer.value.total is not None:
             total = answer.value.total
-        # Stop at a page without a new item: the platform may ignore `from`, and would send the same page without end.
-        # An item that cannot be read may be new; then the search goes on if there is a total at which it ends.
+        # Stop at a page without a new item: a platform that ignores `from` sends the first page again and again.
+        # An invalid item may be new; then the search goes on if the total says where to stop.
         may_have_new = len(names) > known_before or (total is not None and len(readable) < len(items))
         is_last = total is not None and received >= total
         if is_last or not may_have_new:

@@ -1,4 +1,4 @@
-"""The operations that the modules of this folder declare; those of configured endpoints are not among them."""
+"""The operations that the modules of this folder declare, without the operations of configured endpoints."""
 
 from typing import Any
 

@@ -98,8 +98,8 @@ UPDATE = Operation(
     writes=True,
 )
 
-# An update without any field to change, which returns the script and counts as a read. The interface document does not
-# say that omitted fields keep their values, so polls use this operation only if the configuration has `read: update`.
+# An update that names no field to change. It returns the script, and is treated as a read. The interface document does
+# not say that omitted fields keep their values, so polls use this operation only with `scripts: {read: update}`.
 READ_BY_UPDATE = replace(
     UPDATE,
     name="script_read_by_update",

@@ -12,14 +12,14 @@ from exporter.platform.wire import Each, Envelope, Unusable
 
 T = TypeVar("T")
 
-# A zone takes about a kilobyte, or several if it has long lists of rules: a page should stay far below `PAGE_LIMIT`.
+# Zones per page. A zone takes one or several kilobytes, and a page should stay far below `PAGE_LIMIT`.
 PAGE_SIZE = 200
 # Ends the listing if a platform sends new zones without end.
 MOST_PAGES = 10_000
 
 
 def _enveloped(payload: type[T]) -> TypeAdapter[T]:
-    """Return the adapter of `Envelope` with this payload; the client returns the payload without the envelope."""
+    """Return the adapter of `Envelope[payload]`, typed as the payload, because the client removes the envelope."""
     return cast("TypeAdapter[T]", TypeAdapter(Envelope[payload]))  # type: ignore[valid-type]
 
 
@@ -134,8 +134,8 @@ class ZoneListing:
 
     Attributes:
         zones: id → zone.
-        unusable: id of a zone that has only an invalid item → what is wrong with the item.
-        total: the platform's count on the last page; None if that page has none.
+        unusable: id of a zone without a valid item → what is wrong with its invalid item.
+        total: the number of zones, as the last page says; None if the last page has no number.
         complete: whether the number of distinct zones, with the unusable ones, equals `total`.
     """
 
@@ -167,19 +167,19 @@ async def list_zones(caller: Caller) -> Answer[ZoneListing]:
         listed_before = listed
         listed = len(zones) + len(unusable) + without_id
         next_page = _page_after(page_number, listed, answer.value.page)
-        # Stop at a page without a new zone: the platform may ignore `page`, and would send the same one without end.
+        # Stop at a page without a new zone: a platform that ignores `page` sends the first page again and again.
         if next_page is None or listed == listed_before:
             break
         page_number = next_page
     total = answer.value.page.total_count if answer.value.page is not None else None
-    # A zone may be in the list twice, with a valid and an invalid item; it is usable.
+    # A zone may be in the list twice. With one valid item, the zone is usable.
     unusable = {zone_id: fault for zone_id, fault in unusable.items() if zone_id not in zones}
     complete = total is not None and len(zones) + len(unusable) == total
     return Answer(ZoneListing(zones, unusable, total, complete), answer.date)
 
 
 def _page_after(number: int, listed: int, page: models.Page | None) -> int | None:
-    """Return the number of the page after page `number`, with `listed` zones so far; None after the last page."""
+    """Return the number of the page to request after page `number` and `listed` zones; None after the last page."""
     if page is None:
         return None
     if page.next_page is not None and page.next_page > number:

@@ -83,12 +83,12 @@ class Page(CamelWire):
 
 
 class ShieldZonePage(Envelope[list[Each[ShieldZone]]]):
-    """One page of the shield-zone list; its items are validated one by one."""
+    """One page of the shield-zone list; an invalid item does not make the page invalid."""
 
     page: Page | None = None
 
     def is_missing(self) -> bool:
-        """Return whether the list is missing; it is not if `page` says that the account has no zones."""
+        """Return whether the list is missing. No list is needed if `page` says that the account has no zones."""
         has_no_zones = self.page is not None and self.page.total_count == 0
         return self.data is None and not has_no_zones
 
@@ -107,7 +107,7 @@ class BreachCounts(CamelWire):
 
 
 class RateLimitMetrics(CamelWire):
-    """Breaches of one rate limit: the sums of 28 days, and for each day its counts by action or a plain number."""
+    """Breaches of one rate limit: the sums of 28 days, and the breaches of single days, by action or as one number."""
 
     ratelimit_id: Integer = None
     overview: BreachCounts | None = None
@@ -163,7 +163,7 @@ class AuthScheme(CamelWire):
 
 
 class ParameterNames(Wire):
-    """Parameter names by their place in a request."""
+    """The names of the parameters in the path, query, headers and cookies of a request."""
 
     path: list[str] | None = Field(None, alias="Path")
     query: list[str] | None = Field(None, alias="Query")
@@ -256,7 +256,7 @@ class CustomWafRule(CamelWire):
     error_response: dict[str, Any] | None = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error object; with it, the platform may send a rule whose ids are 0."""
+        """Return whether there is an error object; beside one, the platform may send a rule whose ids are 0."""
         return self.error_response is not None
 
 

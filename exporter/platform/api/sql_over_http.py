@@ -40,7 +40,7 @@ def _cell(raw: object) -> Cell:
             return number
         case {"type": "float", "value": float(number) | int(number)} if not isinstance(number, bool):
             return float(number) if abs(number) <= sys.float_info.max else None
-        # JSON cannot express an infinite float: libSQL servers write null instead, others may write a text.
+        # JSON cannot express an infinite float: libSQL servers write null instead, other servers may write a text.
         case {"type": "null"} | {"type": "float", "value": None | "NaN" | "Infinity" | "-Infinity"}:
             return None
         case {"type": "blob", "base64": str(text)}:
@@ -99,7 +99,7 @@ class StreamResult(Wire):
 
 
 class PipelineResponse(Wire):
-    """The answer to a pipeline request: one result for each request, in order."""
+    """The answer to a pipeline: the results of the pipeline's requests, in the order of the requests."""
 
     baton: str | None = None
     base_url: str | None = None
@@ -122,9 +122,9 @@ class Rows:
     """A statement's result as Python values.
 
     Attributes:
-        columns: the names of the columns; empty for a column without a name.
-        rows: the rows, each with a value for each column.
-        is_cut: whether rows are left out, because the result had more of them than the limit.
+        columns: the names of the columns; a column without a name has an empty text.
+        rows: the rows; a row has one value for each column.
+        is_cut: whether the result had more rows than the limit; the further rows are left out.
     """
 
     columns: tuple[str, ...]
@@ -145,10 +145,10 @@ def execute_request(statements: Sequence[str], *, writes: bool = False) -> Reque
 async def execute(
     caller: Caller, statements: Sequence[str], most_rows: int | None = None, *, writes: bool = False
 ) -> Answer[list[Rows | StatementError]]:
-    """Execute SQL statements in one request; return the rows or the error of each.
+    """Execute SQL statements in one request; return the rows or the error of each statement.
 
-    `most_rows` is the highest number of rows to read of each result; None reads all. `writes` says whether a statement
-    may write; then the request is not repeated after a failure.
+    `most_rows` is the highest number of rows to read of a result; None is no limit. If `writes` is True, a statement
+    may write, and the request is not repeated after a failure.
 
     Raises:
         PlatformError: there is no usable answer.
@@ -162,11 +162,11 @@ async def execute(
 
 
 async def is_readonly(caller: Caller, sql: str) -> bool:
-    """Return whether a statement only reads, as its database describes it.
+    """Ask the database whether a statement only reads; the statement is not executed.
 
     Raises:
         StatementError: the answer is an SQL error, for example because the statement is not valid.
-        PlatformError: there is no usable answer, or it does not describe the statement.
+        PlatformError: there is no usable answer, or the answer does not describe the statement.
     """
     answer = await caller.call(_pipeline_of([{"type": "describe", "sql": sql}], PIPELINE))
     result = _results(answer, 1)[0]
@@ -181,7 +181,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
 def _pipeline_of(
     requests: Sequence[Mapping[str, Any]], operation: Operation[PipelineResponse]
 ) -> Request[PipelineResponse]:
-    # Without a baton, the database opens a new stream; the last request closes it.
+    # Without a baton, the database opens a new stream; the last request closes the stream.
     return Request(operation, body={"baton": None, "requests": [*requests, {"type": "close"}]})
 
 
@@ -190,7 +190,7 @@ def _results(answer: Answer[PipelineResponse], number: int) -> list[Mapping[str,
     if len(results) < number:
         raise WrongShape(f"the database sent {len(results)} of {number} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
-    # The result after these is that of the request `close`.
+    # The further result, that of the request `close`, is not read.
     for result in results[:number]:
         if result.type == "ok" and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)
@@ -205,7 +205,7 @@ def _results(answer: Answer[PipelineResponse], number: int) -> list[Mapping[str,
 
 def _rows(result: Mapping[str, Any], most_rows: int | None) -> Rows:
     try:
-        # Unreadable numbers are not reported: they are statistics of the result, which no metric uses.
+        # Unreadable numbers are not reported: no metric uses the numbers of `StatementResult`, such as `rows_read`.
         parsed = validated(_RESULT.validate_python, result, set())
         rows = tuple(map(read_row, parsed.rows[:most_rows]))
     except ValueError:

@@ -28,28 +28,28 @@ T = TypeVar("T")
 
 # The highest number of attempts of a read.
 ATTEMPTS = 3
-# The highest random part of the wait before the second attempt, in seconds; it doubles with each further attempt.
+# The highest random part of the wait before the second attempt, in seconds. Before the third, twice as many.
 FIRST_JITTER = 0.5
 # The longest wait, in seconds, for a retry or for the end of a pause. If the wait would be longer, the call fails.
 LONGEST_WAIT = 2.0
-# There is no retry if less than this many seconds would be left for it.
+# The fewest seconds that must be left for a retry; with fewer, the call fails.
 SHORTEST_ATTEMPT = 1.0
 # A body of more bytes than this is parsed by the executor `Client.parsing`, if there is one.
 LONG_BODY = 512 * 1024
 
 
 class Observer:
-    """Receives the events of a client's calls; this base class ignores them. The methods must not block or raise."""
+    """Receives the events of a client's calls. The methods do nothing here; an override must not block or raise."""
 
     def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
-        """Report that an attempt ended.
+        """Report that an attempt has ended, after this many seconds.
 
-        `code` is the HTTP status, or `none` without one. `reason` is that of the error in `exporter.platform.errors`;
-        None if the attempt did not fail, or if the platform has no data (`NotAvailable`).
+        `code` is the HTTP status, or `none` without one. `reason` is the `reason` of the raised `PlatformError`. It is
+        None without an error, and for `NotAvailable`, which means that the platform has no data.
         """
 
     def unsent(self, operation: str, reason: str) -> None:
-        """Report that a call was not sent, because its key or token cannot be used; `reason` is as for `attempted`."""
+        """Report that a call was not sent because its key or token cannot be used, and the `reason` of the error."""
 
     def retried(self, operation: str) -> None:
         """Report that an attempt failed, and that the call is going to be attempted again."""
@@ -67,11 +67,11 @@ class Client:
 
     Attributes:
         base_url: the address of the management API, or of a database.
-        connect: creates the transport; `connector` of `proxy.py` returns such a function.
+        connect: creates the transport; `connector` of `proxy.py` returns a function for this.
         timeout: the time limit of an attempt, in seconds. A retry may have less.
         random: returns a number in [0, 1).
-        parsing: parses long answers; with one thread, because parsing takes much memory. None: the event loop does it.
-        secrets: texts that are masked like the credential, such as a proxy's password.
+        parsing: parses long answers on one thread, because parsing takes much memory. None: the event loop parses them.
+        secrets: texts to mask in answers and errors besides the key or token, such as a proxy's password.
     """
 
     base_url: str
@@ -90,13 +90,13 @@ class Client:
     _is_closed: bool = field(init=False, default=False)
 
     async def aclose(self) -> None:
-        """Close the connections; from now on, every call fails."""
+        """Close the connections; later calls fail."""
         self._is_closed = True
         if self._transport is not None:
             await self._transport.aclose()
 
     def calls_until(self, moment: float) -> "PollCalls":
-        """Return the calls of a poll or another task; answers are useless after this moment of the monotonic clock."""
+        """Return the calls of a poll or another task; answers are useless after `moment` on the monotonic clock."""
         return PollCalls(self, moment)
 
     def utc_now(self) -> datetime:
@@ -116,11 +116,12 @@ class Client:
     async def attempt(self, call: "ReadyCall[T]", time_limit: float) -> Answer[T]:
         """Send a call once, and read its answer; report the result to the observer and the rate limiter.
 
-        A duration above `time_limit` (in seconds) is reported as this limit: the clock also counts suspended time.
+        `time_limit` is in seconds. A longer duration is reported as `time_limit`, because the clock goes on while the
+        machine is suspended.
 
         Raises:
             PlatformError: there is no usable answer.
-            RuntimeError: no thread can be started now; this is not reported.
+            RuntimeError: no thread can be started now. The observer does not receive this error.
         """
         name = call.operation.name
         status = 0
@@ -140,13 +141,13 @@ class Client:
         return answer
 
     def _report_failure(self, operation: str, status: int, seconds: float, error: PlatformError) -> None:
-        # That the platform has no data is not a failure.
+        # `NotAvailable` means that the platform has no data, and is not counted as a failure.
         reason = None if isinstance(error, errors.NotAvailable) else error.reason
         self.observer.attempted(operation, str(status) if status else "none", seconds, reason)
         if errors.asks_to_wait(error):
             self.rate_limiter.pause(operation, error.retry_after)
         elif not isinstance(error, errors.TransportError | errors.ServerError):
-            # Any other answer, even a refusal, shows that the operation is not limited.
+            # An answer that does not ask to wait, even a refusal, shows that the operation is not limited.
             self.rate_limiter.recover(operation)
 
     async def _send(self, call: "ReadyCall[T]", time_limit: float) -> tuple[httpx.Response, bytes]:
@@ -173,7 +174,7 @@ class Client:
         date = http_date(response.headers.get("date"))
         retry_after = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         failure = None if response.is_success else responses.status_error(status, body, retry_after)
-        # An error key such as `no_configuration` says more than the status, and has priority.
+        # An error key that means `NotAvailable` says more than the status, and has priority.
         is_absent = status in operation.absent and not isinstance(failure, errors.NotAvailable)
         if failure is not None and not is_absent:
             raise failure
@@ -205,7 +206,7 @@ class ReadyCall(Generic[T]):
 
     Attributes:
         key: the key or token in the request.
-        secrets: the texts to mask in the answer, the key among them.
+        secrets: the texts to mask in the answer and in errors, including `key`.
     """
 
     operation: Operation[T]
@@ -220,8 +221,8 @@ class PollCalls:
     """The calls of one poll or another task.
 
     Attributes:
-        until: the time on the monotonic clock after which answers are useless. It limits retries, not first attempts.
-        call_count: the number of calls so far, without retries.
+        until: the time on the monotonic clock after which answers are useless. Limits retries, not first attempts.
+        call_count: how often `call` was called so far; retries are not counted.
     """
 
     client: Client
@@ -303,13 +304,13 @@ class PollCalls:
         return wait if wait <= LONGEST_WAIT and wait + SHORTEST_ATTEMPT <= left else None
 
 
-# The URL of every `httpx.Request`. The transport takes the address from the request's extension instead.
+# The URL of each `httpx.Request` of this module: the transport takes the address from the extension `ADDRESS` instead.
 _PLACEHOLDER = httpx.URL("http://platform")
 
 
 @lru_cache
 def _headers(method: str, name: str, value: str) -> httpx.Headers:
-    """Return the headers of a request, `name: value` among them; cached, because creating headers takes long."""
+    """Return the headers of a request, with `name: value` added; cached, because creating headers takes long."""
     return httpx.Headers(headers_of(method) | {name: value})
 
 
@@ -325,7 +326,7 @@ class HeadTooLarge(httpx.RemoteProtocolError):
     """An answer has a header or another line that is too long, or too many headers."""
 
 
-# An exception of httpx, the error for it, and how the error's text begins. The first entry that matches decides.
+# An exception of httpx, the error that replaces it, and how the error's text begins. The first match decides.
 _ERRORS: tuple[tuple[type[httpx.HTTPError], type[PlatformError], str], ...] = (
     (httpx.ProxyError, errors.ProxyFault, "no connection through the proxy"),
     (TlsFailed, errors.TlsFault, "TLS failed"),

@@ -12,10 +12,10 @@ class Credential:
         scheme: `access_key` for the header `AccessKey`, `bearer` for `Authorization`.
         read: returns the current key or token, or raises CredentialError.
         start_refresh: starts to look for a rotated key, and returns at once; by default, it does nothing.
-        refresh: looks for a rotated key; awaited before each call. None: there is no rotation.
+        refresh: looks for a rotated key; `current_key` awaits it. None: the key is not rotated.
 
     Attributes:
-        problem: what is wrong with the key or token, as the end of a sentence; empty if nothing is known to be wrong.
+        problem: what is wrong with the key or token, such as `is not accepted`; empty if no problem is known.
     """
 
     __slots__ = ("_failed_key", "_read", "_refresh", "_scheme", "problem", "start_refresh")

@@ -19,7 +19,7 @@ from exporter.mask import has_ambiguous_password
 from exporter.platform import errors
 from exporter.platform.operation import DEFAULT_PORTS
 
-# The type of `connector`, which returns a function that creates a transport.
+# The type of the function `connector`.
 Connector = Callable[..., Callable[[], Awaitable[httpx.AsyncBaseTransport]]]
 
 # An entry of NO_PROXY: `[2001:db8::1]:8080`, `host:8080`, or an entry without a port, in which brackets are optional.
@@ -32,10 +32,10 @@ def connector(
     """Return a function that creates the transport of a client.
 
     Args:
-        base_url: the address of the calls; the proxy in the environment depends on it.
+        base_url: the base address of the calls; the choice of the proxy depends on this address.
         max_in_flight: the highest number of connections.
         lookups: the executor on which host names are looked up.
-        connect_seconds: the time limit of each try to connect, without the look-up.
+        connect_seconds: the time limit of a try to connect, not including the look-up of the host name.
 
     Raises:
         ProxyFault: the environment's proxy setting cannot be used.
@@ -74,9 +74,9 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
 
 
 def _address_and_variable(base_url: str) -> tuple[str, str]:
-    """Return the address of the proxy, and the name of the variable with it; both are empty without a proxy."""
+    """Return the address of the proxy and the name of the variable with the address; both are empty without a proxy."""
     parts = urlsplit(base_url)
-    # For a variable such as `HTTPS_PROXY`, the key is `https`; `ALL_PROXY` is `all`, and `NO_PROXY` is `no`.
+    # A key is the beginning of a variable's name: `https` of `HTTPS_PROXY`, `all` of `ALL_PROXY`, `no` of `NO_PROXY`.
     proxies = getproxies_environment()
     key = parts.scheme if proxies.get(parts.scheme) else "all"
     address = proxies.get(key, "")
@@ -87,7 +87,9 @@ def _address_and_variable(base_url: str) -> tuple[str, str]:
 
 
 def proxy_secrets(base_url: str) -> tuple[str, ...]:
-    """Return the secrets of the proxy for an address: password or token, and credentials in base64; empty without any.
+    """Return the secrets of the proxy for an address: the password or token, and the credentials in base64.
+
+    Empty if there is no proxy, or if the proxy has no credentials.
 
     Raises:
         ProxyFault: the environment's proxy setting cannot be used.
@@ -102,10 +104,10 @@ def proxy_secrets(base_url: str) -> tuple[str, ...]:
 
 
 def is_direct(host: str, port: int, excluded: str) -> bool:
-    """Return whether calls to a host use no proxy, because it is a loopback host or `NO_PROXY` excludes it.
+    """Return whether calls to a host use no proxy, because the host is a loopback host or excluded by `NO_PROXY`.
 
     `host` is a host name, which may end with a dot, or an address without brackets. `excluded` is the value of
-    `NO_PROXY`: `*`, addresses, networks and domains, each with or without a port.
+    `NO_PROXY`: `*`, addresses, networks and domains. Each of them may have a port.
     """
     host = host.lower().rstrip(".")
     address = _as_ip_address(host)
@@ -129,7 +131,7 @@ def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, 
             return address in ip_network(name, strict=False)
         except ValueError:
             return False
-    # `example.net`, `.example.net` and `*.example.net` all exclude the domain itself and all hosts in it.
+    # `example.net`, `.example.net` and `*.example.net` have the same effect: they exclude the domain and its hosts.
     domain = name.removeprefix("*").strip(".")
     return host == domain or host.endswith(f".{domain}")
 

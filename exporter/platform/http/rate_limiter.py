@@ -1,10 +1,12 @@
 """The request budget of an account or database: a rate, a limit of calls in flight, and the pauses of operations.
 
-An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. It also halves the rate, down
-to a sixteenth, unless the operation was paused already. The rate rises again with each other answer, except a 5xx. If
-two operations are paused at the same time, all calls wait. The length of a pause is guessed: at first up to a second,
-then up to twice as long each time, up to a minute. If `Retry-After` asks for a longer pause, it lasts as long as asked,
-up to five minutes.
+An answer that asks to wait (429, 503, or 403 with `Retry-After`) pauses its operation. The answer also halves the rate,
+down to a sixteenth, unless the operation was paused already. The rate rises again with complete answers, unless they
+ask to wait or are a 5xx. If two operations are paused at the same time, all calls wait for the end of both pauses.
+
+The length of a pause is guessed. A guess is a second at first, then twice the last guess, at most a minute; a pause
+lasts between half of the guess and all of it. If `Retry-After` asks for more seconds, the pause lasts that long, but
+at most five minutes.
 """
 
 import asyncio
@@ -14,33 +16,33 @@ from dataclasses import dataclass
 from exporter.clock import Clocks
 from exporter.platform.errors import RateLimited
 
-# The longest pause of an operation, in seconds. If the platform asks for a longer one, only the target that was called
-# waits for so long, because the answer may concern that target alone.
+# The longest pause of an operation, in seconds. If an answer asks for more seconds, the schedule lets the target of the
+# call wait for all of them, but not other targets, because the answer may concern this target alone.
 LONGEST_PAUSE = 300.0
-# The first and the longest guess of a pause, in seconds.
+# The first and the longest guess of the length of a pause, in seconds.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
-# After a time without calls, or a delay of the process, the calls of up to this many seconds are granted at once.
+# After a time without calls, or a delay of the process, unused slots of up to this many seconds are granted at once.
 BURST_SECONDS = 0.1
 # The lowest share of the rate that is granted.
 LOWEST_SHARE = 1 / 16
-# The share of the rate that each call of `recover` adds again.
+# The share of the rate that a call of `recover` adds again, until the whole rate is granted.
 RECOVERY_PER_ANSWER = 0.02
 
 
 @dataclass(slots=True)
 class _Pause:
-    """The pause of an operation: its end, on the monotonic clock, and the last guess of its length; both in seconds."""
+    """The pause of an operation: its end on the monotonic clock, and the last guess of its length, in seconds."""
 
     until: float = 0.0
     guess: float = 0.0
 
 
 class RateLimiter:
-    """Grants calls: at most `rate` a second and `max_in_flight` at once, and none of a paused operation.
+    """Grants calls: at most `rate` a second on average and `max_in_flight` at once, and none of a paused operation.
 
     Args:
-        random: returns a number in [0, 1); a guessed pause is between half of the guess and all of it.
+        random: returns a number in [0, 1); a guessed pause lasts (1 + number) / 2 of the guess.
 
     Attributes:
         rate: the highest number of requests a second.
@@ -53,12 +55,12 @@ class RateLimiter:
         self._clocks = clocks
         self._random = random
         self._in_flight = asyncio.Semaphore(max_in_flight)
-        # Held by the one call that waits for the next slot; the other calls queue for it.
+        # Held by the call that waits for the next slot; other calls wait for this lock.
         self._turn = asyncio.Lock()
         self._next_slot_at = clocks.monotonic()
         self._granted_share = 1.0
         self._pauses: dict[str, _Pause] = {}
-        # Until when all operations are paused.
+        # The time on the monotonic clock until which all operations are paused.
         self._paused_until = clocks.monotonic()
 
     @property
@@ -67,7 +69,7 @@ class RateLimiter:
         return self.rate * self._granted_share
 
     def paused_for(self, *operations: str) -> float:
-        """Return the seconds until these operations and the account as a whole are no longer paused; 0 if none is."""
+        """Return the seconds until no pause applies to these operations or to the account; 0 if none applies now."""
         ends = [self._pauses[name].until for name in operations if name in self._pauses]
         return max(0.0, max([self._paused_until, *ends]) - self._clocks.monotonic())
 
@@ -100,14 +102,14 @@ class RateLimiter:
             await self._clocks.sleep(left)
 
     async def _wait_for_slot(self) -> None:
-        # Only one call at a time waits for a slot. If several calls had slots in advance, all of these slots would be
-        # past after a stall of the process, and the calls would be sent at once.
+        # One call at a time waits for a slot. If several calls had slots in advance, all of these slots would be past
+        # after a stall of the process, and their calls would be sent at once.
         async with self._turn:
             left = self._next_slot_at - self._clocks.monotonic()
             if left > 0:
                 await self._clocks.sleep(left)
-            # The next slot is counted from this slot and not from the time of waking, so that waking late does not
-            # lower the rate. Delays of more than `BURST_SECONDS` are not made up for.
+            # The next slot follows from the time of this slot. If it followed from the time of waking, each late waking
+            # would lower the rate. Delays of more than `BURST_SECONDS` are not made up for.
             counted_from = max(self._next_slot_at, self._clocks.monotonic() - BURST_SECONDS)
             self._next_slot_at = counted_from + 1.0 / self.effective_rate
 
@@ -116,7 +118,7 @@ class RateLimiter:
         self._in_flight.release()
 
     def recover(self, operation: str) -> None:
-        """Raise the rate after an answer that asks for no wait; forget the last guess if no pause applies."""
+        """Raise the rate after an answer that asks for no wait. Forget the guess if the operation is not paused."""
         self._granted_share = min(1.0, self._granted_share + RECOVERY_PER_ANSWER)
         if operation in self._pauses and not self.paused_for(operation):
             del self._pauses[operation]
@@ -124,11 +126,11 @@ class RateLimiter:
     def pause(self, operation: str, wait: float | None) -> None:
         """Pause an operation whose answer asks to wait.
 
-        `wait` is the seconds of its `Retry-After`; None without one. 0 has the same effect as None.
+        `wait` is the seconds in the answer's `Retry-After`, or None without this header. 0 has the same effect as None.
         """
         now = self._clocks.monotonic()
         pause = self._pauses.setdefault(operation, _Pause())
-        # Several calls may have been in flight; only the first of their answers halves the rate and begins a pause.
+        # Calls in flight may all be asked to wait: the first of these answers halves the rate and begins the pause.
         if pause.until <= now:
             self._granted_share = max(LOWEST_SHARE, self._granted_share / 2)
             pause.guess = min(LONGEST_GUESS, max(FIRST_GUESS, pause.guess * 2))

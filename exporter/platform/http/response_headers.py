@@ -11,7 +11,7 @@ LONGEST_RETRY_AFTER = 3600.0
 # Cached, because successive answers often have the same date.
 @lru_cache(maxsize=64)
 def http_date(text: str | None) -> datetime | None:
-    """Return a date of an HTTP header (RFC 9110, section 5.6.7) in UTC; None if it is missing or unreadable."""
+    """Return the UTC time of an HTTP date (RFC 9110, section 5.6.7); None if the date is missing or unreadable."""
     if not text:
         return None
     try:
@@ -22,10 +22,10 @@ def http_date(text: str | None) -> datetime | None:
 
 
 def retry_after_seconds(value: str | None, now: datetime) -> float | None:
-    """Return the seconds to wait, at most an hour, as `Retry-After` says; None if it is missing or unreadable.
+    """Return the seconds to wait, at most an hour, as `Retry-After` says; None if the header is missing or unreadable.
 
     Args:
-        value: the header: a number of seconds, or an HTTP date; blanks around it are ignored.
+        value: the value of the header: a number of seconds, or an HTTP date. Blanks around the value are ignored.
         now: the time that a date is compared with.
     """
     text = "" if value is None else value.strip()

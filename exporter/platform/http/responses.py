@@ -16,7 +16,7 @@ from exporter.platform.wire import Envelope, Wire, describe, validated
 
 T = TypeVar("T")
 
-# The body of an error is read until it has more bytes than this.
+# The body of an error is read to its end, or until more bytes than this have arrived.
 ERROR_BODY_LIMIT = 64 * 1024
 # A longer integer does not fit in a float, which holds at most 309 digits and a sign.
 _MOST_DIGITS = 310
@@ -27,19 +27,19 @@ _MOST_LISTED = 20
 
 
 async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
-    """Read the body of an answer, and close its stream; of the body of an error, read only the beginning.
+    """Read the body of an answer, and close the stream; of an error with a long body, read the beginning.
 
-    `most_bytes` is the limit of the body of a success. `secrets` are masked as `body_without_secrets` does it.
+    `most_bytes` is the limit for the body of a success. `secrets` are masked by `body_without_secrets`.
 
     Raises:
-        TooLarge: the answer is a success, and its body has more bytes.
+        TooLarge: the body of a success has more than `most_bytes` bytes.
         httpx.RequestError: the body cannot be received or decoded.
     """
     limit = most_bytes if response.is_success else ERROR_BODY_LIMIT
     announced = response.headers.get("content-length", "")
     pieces: list[bytes] = []
     size = 0
-    # The methods of `httpx.Response` would refuse a response that was created with its content, as tests do.
+    # `response.aiter_raw` would refuse a response that was created with its content, as in tests.
     async with aclosing(cast("httpx.AsyncByteStream", response.stream)) as stream:
         if response.is_success and announced.isdecimal() and int(announced) > limit:
             raise _too_large(most_bytes, response)
@@ -57,10 +57,10 @@ def _too_large(most_bytes: int, response: httpx.Response) -> errors.TooLarge:
     return errors.TooLarge(f"the body has more than {most_bytes} bytes", status=response.status_code)
 
 
-# Parts of error keys which mean that the plan does not include the feature, or that the feature was never set up.
+# An error key with one of these parts means that the plan lacks the feature, or that the feature was never set up.
 _UNAVAILABLE = ("invalid_plan_type", "no_configuration", "not_configured")
 _UNAVAILABLE_OR_NOT_FOUND = (*_UNAVAILABLE, "not_found")
-# Class of error → the parts of error keys that make it `NotAvailable` instead. A 404 with the key `not_found` stays
+# Class of error → the parts of error keys with which the error is `NotAvailable`. A 404 with the key `not_found` stays
 # `NotFound`: the target does not exist.
 _NOT_AVAILABLE_KEYS: Mapping[type[PlatformError], tuple[str, ...]] = {
     errors.Rejected: _UNAVAILABLE_OR_NOT_FOUND,
@@ -74,10 +74,10 @@ class Failure(NamedTuple):
     """The failure that a body describes (interface document, Errors).
 
     Attributes:
-        message: the body's messages, of any length; empty if there are none, and for HTML or XML.
-        key: the platform's key for the error.
-        status: the `statusCode` in the body, if it is 400 or more; else 0.
-        is_reported: whether the body is that of a failure even if the HTTP status is a success.
+        message: the messages in the body, not shortened; empty if there are none, and for HTML or XML.
+        key: the platform's key for the error; empty if the body has none.
+        status: the `statusCode` in the body; 0 if there is none, or if it is below 400.
+        is_reported: whether the body reports a failure, whatever the HTTP status.
     """
 
     message: str = ""
@@ -87,7 +87,7 @@ class Failure(NamedTuple):
 
 
 def failure_in(raw: bytes) -> Failure:
-    """Return what a body says about a failure; fields about which the body says nothing have their defaults."""
+    """Return the failure that a body describes; a field that the body does not describe has its default."""
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError):
@@ -120,8 +120,8 @@ def _says_failed(fields: Mapping[str, Any], *, has_error_object: bool) -> bool:
     success = fields.get("success")
     if success is True:
         return False
-    # A message alone is no failure: it may be a field of a resource. Neither is an error object alone: that of a good
-    # answer has default values, so `success` is false, and there is no key and no message.
+    # A message alone is no failure, because a resource may have a field of this name. An error object alone is no
+    # failure either: in a good answer, it may have default values, with `success` false, no key and no message.
     may_be_failure = has_error_object or success is False
     has_message = bool(fields.get("message") or fields.get("Message"))
     return bool(_key_of(fields)) or (may_be_failure and has_message)
@@ -137,7 +137,7 @@ def _message_of(fields: Mapping[str, Any]) -> str:
         if field and message not in parts:
             parts.append(f"{field}: {message}")
     distinct_texts = dict.fromkeys(part for part in parts if one_line(part))
-    # Some of the texts end with a full stop, others do not.
+    # A text may end with a full stop, which must not be doubled.
     return ". ".join(distinct_texts).replace(".. ", ". ")
 
 
@@ -204,7 +204,7 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unexpected: set[str]) -> T:
 
 
 def _integer(digits: str) -> int | float:
-    """Convert an integer of JSON; if it is longer than `_MOST_DIGITS`, it becomes infinite."""
+    """Convert an integer of JSON; an integer of more than `_MOST_DIGITS` characters becomes infinite."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
@@ -214,7 +214,7 @@ def _json_bytes(value: object) -> bytes:
 
 def _is_not_json(error: ValidationError) -> bool:
     if error.error_count() > 1:
-        # The body is JSON with several faults. Listing them could take long.
+        # The body is JSON with several faults. Listing all faults could take long.
         return False
     (fault,) = error.errors(include_input=False)
     return fault["type"] == "json_invalid"
@@ -232,9 +232,9 @@ def _error_of_invalid_body(error: ValidationError, raw: bytes, status: int) -> P
 
 def _reported_error(failure: Failure, status: int) -> PlatformError:
     said = failure.message or failure.key or (f"status {failure.status}" if failure.status else "without a message")
-    # Callers act on these statuses.
+    # Other code acts on the classes of these statuses, for example with a pause.
     is_acted_on = failure.status in (401, 403, 429, 503)
-    # A 404 is left out: as an HTTP status it means that the target does not exist, in a body it may mean another thing.
+    # An HTTP status 404 means that the target does not exist. In a body, a 404 may have another meaning.
     is_status_alone = not failure.key and not failure.message and failure.status not in (0, 404)
     kind = class_for_status(failure.status) if is_acted_on or is_status_alone else errors.EnvelopeError
     message = f"the platform answered {status} with a failure: {said}"

@@ -1,6 +1,6 @@
 """Sends httpx requests with aiohttp, and translates aiohttp's answers and exceptions to those of httpx.
 
-aiohttp is used because httpx's own connection pool slows down as it grows. Importing this module takes long.
+aiohttp is used because the connection pool of httpx slows down as the pool grows. Importing this module takes long.
 """
 
 import asyncio
@@ -25,22 +25,22 @@ from exporter.blocking import blocking
 from exporter.platform.http.client import HeadTooLarge, TlsFailed, Unresolved
 from exporter.platform.operation import ADDRESS
 
-# How many seconds a connection without calls is kept; nginx also keeps connections for so long by default.
+# How many seconds an unused connection is kept; 75 is also the default of nginx.
 KEEPALIVE_SECONDS = 75.0
-# The headers of an answer that the client reads. Only these are passed on, because passing all of them takes longer.
+# The headers of an answer that the client reads. Other headers are not passed on, because that would take longer.
 _PASSED_ON = frozenset({b"content-length", b"date", b"retry-after"})
 
 
 class AiohttpTransport(httpx.AsyncBaseTransport):
-    """A pool of connections, which keeps no cookies, and sends each request once.
+    """Sends requests over a pool of connections. Keeps no cookies, and does not repeat requests.
 
     Args:
-        connect_seconds: the time limit of each try to connect, without the look-up.
+        connect_seconds: the time limit of a try to connect, not including the look-up of the host name.
         lookups: the executor on which host names are looked up.
 
     Attributes:
-        losses: the number of requests so far whose connection was lost before an answer. Connections that are older
-            than the last loss are not used again.
+        losses: the number of requests so far whose connection was lost before an answer. Connections from before the
+            last loss are not used again.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if self._session.closed:
             raise httpx.LocalProtocolError("the client has been closed")
         address = request.extensions[ADDRESS]
-        # Already percent-encoded, except for characters of the configuration that are not ASCII, which yarl encodes.
+        # The parameters are percent-encoded. If an address or path in the configuration is not ASCII, yarl encodes it.
         url = URL(address, encoded=address.isascii())
-        # There is no `Host` header; aiohttp adds it.
+        # aiohttp adds the header `Host`.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
         try:
             response = await self._session.request(
@@ -127,7 +127,7 @@ class _Connection(ResponseHandler):
         self._pool = pool
 
     def is_connected(self) -> bool:
-        """Return whether another request may be sent; aiohttp calls this before it uses a connection again."""
+        """Return whether another request may be sent; aiohttp calls this method before it uses a connection again."""
         if not super().is_connected() or self.should_close or self._losses != self._pool.losses:
             return False
         # The socket is readable if something arrived after the last answer, or if the platform closed the connection.
@@ -138,7 +138,7 @@ class _Connection(ResponseHandler):
 
 @dataclass(slots=True, eq=False)
 class _Body(httpx.AsyncByteStream):
-    """Yields a body in pieces, decoded by its `Content-Encoding`."""
+    """Yields the body of an answer in pieces, decompressed."""
 
     response: aiohttp.ClientResponse
 
@@ -155,7 +155,7 @@ class _Body(httpx.AsyncByteStream):
         return part
 
     async def aclose(self) -> None:
-        """Return the connection to the pool; it is closed if the body was not read to its end."""
+        """Return the connection to the pool, or close the connection if the body was not read to its end."""
         try:
             self.response.release()
         except _CAUGHT as error:
@@ -168,8 +168,8 @@ _LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
 # The exceptions of aiohttp and the sockets that are translated.
 _CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 
-# Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry that matches any exception
-# of the chain decides.
+# Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry that matches an exception
+# or one of its causes decides.
 _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestError]], ...] = (
     ((LineTooLong,), HeadTooLarge),
     ((aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError), httpx.ProxyError),
@@ -178,7 +178,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
     ((aiohttp.ServerTimeoutError, TimeoutError), httpx.ConnectTimeout),
     ((aiohttp.ClientConnectorError,), httpx.ConnectError),
     ((ContentEncodingError,), httpx.DecodingError),
-    # Before `HttpProcessingError`: the cause of this exception is one if the body was cut off.
+    # Before the next entry: if the body was cut off, a `ClientPayloadError` has an `HttpProcessingError` as its cause.
     ((aiohttp.ClientPayloadError,), httpx.ReadError),
     ((aiohttp.ClientResponseError, HttpProcessingError), httpx.RemoteProtocolError),
     ((aiohttp.ClientError, OSError), httpx.ReadError),
@@ -188,13 +188,13 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
 def _raise(error: BaseException, *, is_proxied: bool = False) -> NoReturn:
     """Raise the exception of httpx for `error`, and keep `error`, which may contain the key, out of tracebacks."""
     fault = _translated(error, is_proxied=is_proxied)
-    # aiohttp stores the exception with the body, and its traceback refers to the body: memory that would stay in use.
+    # aiohttp keeps the exception with the body. As the traceback refers to the body, the memory would stay in use.
     error.__traceback__ = None
     try:
         raise fault from None
     finally:
-        # The exception refers to this frame. If the frame also referred to the exception, only a garbage collection
-        # would free both, and the body.
+        # The traceback of `fault` refers to this frame. If the frame also referred to `fault`, a garbage collection
+        # would be needed to free both and the body.
         del fault
 
 
@@ -208,13 +208,13 @@ def _translated(error: BaseException, *, is_proxied: bool) -> httpx.RequestError
         if os_error is not None:
             chain.append(os_error)
         link = link.__cause__ or link.__context__
-    # aiohttp has no exception of its own for too many headers.
+    # For too many headers, aiohttp raises a `BadHttpMessage` with this text.
     if any(isinstance(found, BadHttpMessage) and "Too many headers" in found.message for found in chain):
         return HeadTooLarge("")
     for kinds, translation in _TRANSLATIONS:
         for found in chain:
             if isinstance(found, kinds):
-                # A proxy resolves the platform's name itself, so an unknown or invalid name is that of the proxy.
+                # The proxy looks up the platform's name: the name that this machine could not look up is the proxy's.
                 is_proxy_unknown = is_proxied and translation is Unresolved
                 kind = httpx.ProxyError if is_proxy_unknown else translation
                 return kind(_message_without_key(found))
@@ -229,8 +229,9 @@ def _message_without_key(error: BaseException) -> str:
         return refusal.verify_message
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return f"the proxy answered {error.status}"
-    # The numbers of TLS errors have another meaning, and those of name look-ups are negative.
-    number = error.errno if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) else None
+    # The error numbers of TLS and of name look-ups are not those of the operating system.
+    has_other_numbers = isinstance(error, ssl.SSLError | socket.gaierror)
+    number = error.errno if isinstance(error, OSError) and not has_other_numbers else None
     if number is not None and number > 0:
         # asyncio replaces the operating system's message in `strerror` by a text with the address.
         return os.strerror(number)

@@ -180,11 +180,8 @@ async def test_a_kept_connection_is_used_while_no_other_can_be_made(monkeypatch:
 @pytest.mark.parametrize(
     ("raised", "kind", "said"),
     [
-        (
-            TimeoutError(110, "s3cret"),
-            errors.ConnectTimeout,
-            "no connection within the time limit (h: Connection timed out)",
-        ),
+        (TimeoutError(62, "s3cret"), errors.ConnectTimeout, "no connection within the time limit (h: Timer expired)"),
+        (socket.gaierror(8, "unknown"), errors.NameFault, "the host name does not resolve (h: unknown)"),
         (aiohttp.InvalidURL("http://h/?k=s3cret"), errors.NameFault, "the host name does not resolve (h)"),
         (aiohttp.ClientError("s3cret"), errors.Reset, "the connection ended before the answer did (h)"),
         (ValueError("s3cret"), errors.TransportError, "the call failed (h: ValueError)"),
