@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from exporter.metric import Family
 
-# Longer label values are cut, because users of the platform may choose names of any length.
+# Longer label values are cut, because users of the platform may choose long names.
 LABEL_VALUE_LIMIT = 1024
 # What `enum_name` returns for a value without a name.
 UNKNOWN = "unknown"
@@ -26,10 +26,10 @@ def enum_name(value: int | None, names: Mapping[int, str]) -> str | None:
 
 
 def limit_gauges(families: Iterable[Family], limit: int) -> tuple[tuple[Family, ...], dict[str, int]]:
-    """Keep at most `limit` series in each family with `is_limited`: the first ones in the order of their label values.
+    """Keep at most `limit` series in each family with `is_limited`: the first series in the order of the label values.
 
     Returns:
-        The families, and the name of each shortened family → the number of series that are left out.
+        The families, and the name of a shortened family → the number of series that are left out.
     """
     result = list[Family]()
     left_out = dict[str, int]()

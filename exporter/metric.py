@@ -1,4 +1,4 @@
-"""The declaration of a metric, and the families, samples and sources that are made from it."""
+"""The declaration of a metric, and the families, samples and sources that the metric yields."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 # The value of a gauge in a payload; None gives no sample.
 Number = float | int | bool | None
-# A count is at most this. Sums of much larger floats could be infinite.
+# The largest count. Sums of much larger floats could be infinite.
 LARGEST_COUNT = 2.0**63
 LabelValues = tuple[str, ...]
 # The base units of OpenMetrics, and dollars.
@@ -20,7 +20,7 @@ BASE_UNITS = frozenset(
 
 
 class Kind(StrEnum):
-    """The type of a family, in the words of both exposition formats."""
+    """The type of a family, as both exposition formats name it."""
 
     GAUGE = "gauge"
     COUNTER = "counter"
@@ -34,7 +34,7 @@ class DayBuckets:
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
         has_chart: False if the answer has no usable chart.
-        is_whole: whether a count is the sum over all label values, because the answer has no separate counts.
+        is_whole: whether the counts are sums over all label values, because the answer has no counts for single ones.
     """
 
     days: Mapping[int, float]
@@ -49,12 +49,12 @@ class DayBuckets:
 
 @dataclass(frozen=True, slots=True)
 class MonthToDate:
-    """A counter's source: a month-to-date value, which starts again with each UTC month."""
+    """A counter's source: a value for the UTC month to date, which starts again at 0 with the next month."""
 
     value: float
 
 
-# Keeps the lowest 48 bits of a hash: a float holds a whole number of this size exactly.
+# Keeps the lowest 48 bits of a hash: a float holds a whole number of 48 bits exactly.
 _CHECKSUM_MASK = 2**48 - 1
 
 
@@ -70,7 +70,7 @@ class LastChange:
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
-        """Return the source for numbers in nested tuples. No texts, because their hashes differ between processes."""
+        """Return the source for numbers in nested tuples. Texts would have other hashes in other processes."""
         return cls(float(hash(numbers) & _CHECKSUM_MASK))
 
 
@@ -78,23 +78,23 @@ Source = DayBuckets | MonthToDate | LastChange
 
 
 def is_count(value: float) -> bool:
-    """Return whether a number can be a count: it is between 0 and `LARGEST_COUNT`."""
+    """Return whether a number is between 0 and `LARGEST_COUNT`, and so can be a count."""
     return 0 <= value <= LARGEST_COUNT
 
 
 @dataclass(frozen=True, slots=True)
 class Metric(Generic[T_contra]):
-    """One metric of a collector: its name, and how its values are read from a payload.
+    """One metric of a collector: the name, and the functions that read the values from a payload.
 
     Attributes:
         name: the name of the exposed family (with `_total` for a counter).
         value: payload → number. With `labels`: payload → label values → number; the label values are a tuple, or a
-            plain string for a single label. A number that is None gives no sample.
-        counted: used instead of `value` by counters, and by gauges that show when something changed: payload → the
-            source that the ledger reads, or a mapping of label values to sources; None if there is nothing to count.
+            plain string for a single label. None in place of a number gives no sample.
+        counted: used instead of `value` by counters, and by gauges that show the time of the last change. Payload → the
+            source that the ledger reads or, with `labels`, label values → sources; None if there is nothing to count.
         labels: the names of the metric's own labels, which come after the target's labels.
-        declared: for counters, identifies what is counted, as `Count.declared` describes. For a built-in counter it is
-            a number; raise it when the metric counts something else than before. Empty for a gauge with `counted`.
+        declared: for counters, becomes `Count.declared`. A built-in counter has a number here; a change that makes the
+            metric count something else must raise this number. Empty for a gauge with `counted`.
     """
 
     name: str
@@ -106,12 +106,12 @@ class Metric(Generic[T_contra]):
 
     @property
     def kind(self) -> Kind:
-        """`counter` for a name with the suffix of counters, `gauge` for all others."""
+        """`counter` for a name that ends with `_total`, `gauge` for any other name."""
         return Kind.COUNTER if self.name.endswith("_total") else Kind.GAUGE
 
 
 def unit_of(name: str) -> str:
-    """Return the base unit at the end of a metric's name (before `_total`, if any); empty if there is none."""
+    """Return the base unit at the end of a metric's name (before `_total`, if any); empty for a name without a unit."""
     _, _, last_word = name.removesuffix("_total").rpartition("_")
     return last_word if last_word in BASE_UNITS else ""
 
@@ -121,10 +121,9 @@ class FamilyInfo:
     """A family without its samples.
 
     Attributes:
-        name: as exposed; that of a counter ends with `_total`.
+        name: the exposed name; the name of a counter ends with `_total`.
         labels: the names of the labels, in the order of `Sample.values`.
-        is_limited: whether a target may have at most `series.max_label_values` series of the family, because the metric
-            has labels of its own.
+        is_limited: whether `limit_gauges` limits the series of a target, because the metric has labels of its own.
         is_counted: whether the ledger computes the values.
     """
 
@@ -137,7 +136,7 @@ class FamilyInfo:
     is_counted: bool = False
 
     def __hash__(self) -> int:
-        # Each rendering looks the family up in a cache; a hash of all fields would take longer.
+        # Rendering looks the family up in a cache; a hash of all fields would take longer.
         return hash(self.name)
 
 
@@ -159,10 +158,11 @@ class Count(NamedTuple):
     """The sources of a counted family, by label values, for the ledger.
 
     Attributes:
-        labels: the values of the target's labels. They do not identify the series: a target with a new name continues
-            its counters.
-        sources: the values of the metric's own labels, and the source for each.
-        declared: identifies what is counted. If it changes, the counter starts again at 0. Empty for a `LastChange`.
+        labels: the values of the target's labels. These values do not identify the series: a target with a new name
+            continues its counters.
+        sources: pairs of the values of the metric's own labels, and the source of the series with these values.
+        declared: identifies the quantity that is counted: if these bytes change, the counter starts again at 0. Empty
+            for a `LastChange`.
     """
 
     info: FamilyInfo
@@ -176,5 +176,5 @@ _SETTING_DIGEST_BYTES = 6
 
 
 def declaration(settings: Iterable[str]) -> bytes:
-    """Return `Count.declared` of a configured counter: the digests of the settings that determine what it counts."""
+    """Return `Count.declared` of a configured counter: digests of the settings that decide what is counted."""
     return b"".join(blake2b(text.encode(), digest_size=_SETTING_DIGEST_BYTES).digest() for text in settings)

@@ -14,7 +14,7 @@ from exporter.platform.operation import Answer, Caller, Operation, Request
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 
-# The most days in a chart of the status page. The platform's charts may have more; their oldest day may be incomplete.
+# The most days in a chart of the status page. The platform's charts may have more, and the oldest may be incomplete.
 CHART_DAYS = 30
 
 P = TypeVar("P")
@@ -24,11 +24,11 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a poll uses.
+    """The objects and the time that a collector uses in a poll.
 
     Attributes:
-        now: the time at the poll's beginning: the platform's or, if that is unknown, this machine's.
-        report_found: receives what a discovery has found.
+        now: when the poll began, by the platform's clock or, if the platform's time is unknown, by this machine's.
+        report_found: a discovery calls it with the lists that were read.
     """
 
     caller: Caller
@@ -39,7 +39,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Label(Generic[T_contra]):
-    """The name of a label, and the function that returns its value for a target and a payload."""
+    """The name of a label, and the function that returns the label's value for a target and a payload."""
 
     name: str
     value: Callable[[Target, T_contra], str]
@@ -68,10 +68,10 @@ class PollResult(NamedTuple):
     """The outcomes of one poll.
 
     Attributes:
-        outcomes: first the outcome of the polled target, then those of other targets in its answer. Empty if the poll
-            only looked up names.
-        date: the platform's time at the answer; None if it is not known.
-        naming_error: the error of a list that was read only for names; None without such an error.
+        outcomes: first the outcome of the polled target, then the outcomes of other targets in the answer. Empty if the
+            poll only looked up names.
+        date: the platform's time at an answer of the poll; None if the time is not known.
+        naming_error: the first error of the lists that were read only for names; None if there was no such error.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -80,7 +80,7 @@ class PollResult(NamedTuple):
 
     @property
     def error(self) -> PlatformError | None:
-        """The error of the polled target itself, not of other targets in its answer; None without one."""
+        """The error in the outcome of the polled target; None after a success, or if there are no outcomes."""
         return self.outcomes[0].error if self.outcomes else None
 
 
@@ -88,16 +88,18 @@ class Collector:
     """The base class of collectors.
 
     Attributes:
-        name: the `collector` label, and the `section` of a collector with settings of its own.
-        polls: the kind of target that it polls.
+        name: the value of the label `collector`, and by default the collector's `section`.
+        polls: the kind of the targets that are polled.
         interval: the default interval between two polls of a target, in seconds.
-        operations: those whose answers contain its values or targets. While one of them is paused, no poll begins.
-        families: every family that it can yield, in the order of the exposition.
-        discovers: whether it finds targets of an account.
-        supplies_names: whether its polls may find the names for which new targets wait.
-        every_shard: whether the processes of all shards make its polls, because the answers contain targets of all
-            shards. Only the shard of the polled target itself publishes that target's series.
-        owns_target: whether a 404 means that the target no longer exists; then the families of all its collectors end.
+        operations: the operations whose answers contain the collector's values or targets. While one of them is
+            paused for an account, no poll of the account's targets begins.
+        families: every family that a poll can yield, in the order of the exposition.
+        discovers: whether the collector reports lists of targets to `Context.report_found`.
+        supplies_names: whether new targets wait for the names that the collector's polls find.
+        every_shard: whether every shard polls the target, because the answers contain targets of all shards. The series
+            of the polled target itself come only from that target's shard.
+        owns_target: whether a 404 means that the target no longer exists. Then the target's families end
+            for every collector that polls the target.
     """
 
     __slots__ = ()
@@ -114,16 +116,16 @@ class Collector:
 
     @property
     def section(self) -> str:
-        """The key under `collectors:` with its settings; some collectors share the key of another one."""
+        """The key under `collectors:` with the collector's settings; some collectors use that of another collector."""
         return self.name
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of targets in its outcomes, including the kind that it polls."""
+        """The kinds of the targets in the outcomes of a poll, including `polls`."""
         return (self.polls,)
 
     def families_of(self, _kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that a target may have; for an unknown id, those that do not depend on the id."""
+        """Return the families that a target may have; for an unknown id, only families that do not depend on the id."""
         return self.families
 
     def wants(self, _target: Target) -> bool:
@@ -139,7 +141,7 @@ class Collector:
         raise NotImplementedError
 
     async def try_poll(self, context: Context, target: Target) -> PollResult:
-        """Poll a target once. A PlatformError is part of the result: `NotAvailable` as a note, others as an error."""
+        """Poll a target once. A `NotAvailable` becomes the outcome's note, any other PlatformError its error."""
         try:
             return await self.poll(context, target)
         except NotAvailable as absence:
@@ -153,7 +155,7 @@ def calling(
 ) -> Callable[[Context, Target], Awaitable[Answer[P]]]:
     """Return the `fetch` of a collector that makes one call.
 
-    `path` maps each parameter in the operation's path to the function that returns its value, an id.
+    `path` maps each parameter in the operation's path to the function that returns the parameter's value, an id.
     """
 
     async def fetch(context: Context, target: Target) -> Answer[P]:
@@ -178,13 +180,13 @@ def attribute(name: str, key: str = "") -> Label[object]:
 
 
 def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> tuple[Label[object], ...]:
-    """Return the label `account`, and after it the labels whose names are given: `within`, the id, the name.
+    """Return the label `account`, then the labels named by `within`, `id_label` and `name_label`, if not empty.
 
     Args:
         id_label: the name of the label with the target's id.
         name_label: the name of the label with the target's name.
-        within: the name of the label with the id of the resource to which the target belongs, such as
-            `shield_zone_id`; the id is the target's attribute of the same name.
+        within: the name of the label with the id of the resource that contains the target, such as `shield_zone_id`.
+            The target has an attribute with the name of the label, whose value is this id.
     """
     labels: list[Label[object]] = [ACCOUNT]
     if within:
@@ -197,7 +199,7 @@ def identity(id_label: str = "", name_label: str = "", *, within: str = "") -> t
 
 
 def describe_families(labels: Sequence[Label[Any]], metrics: Iterable[Metric[Any]]) -> tuple[FamilyInfo, ...]:
-    """Return the family of each metric; the labels of the target come before the metric's own."""
+    """Return the family of each metric; the labels of the target, `labels`, come before those of the metric."""
     names = tuple(label.name for label in labels)
     return tuple(
         FamilyInfo(
@@ -218,7 +220,7 @@ def measure(
 ) -> tuple[tuple[Family, ...], tuple[Count, ...]]:
     """Return the families and counts of one target, read from a payload; families without a sample are left out.
 
-    `labels` are the values of the target's labels. `infos` are the families of the metrics, in the same order.
+    `labels` are the values of the target's labels. `infos` are the families of `metrics`, in the order of `metrics`.
 
     Raises:
         WrongShape: a value cannot be read from this payload.
@@ -241,12 +243,12 @@ def measure(
 def _by_label_values(values: Mapping[Any, T]) -> dict[LabelValues, T]:
     found: dict[LabelValues, T] = {}
     for key, value in values.items():
-        # `label_value` may make two keys equal, such as long ones. The first is kept, because series must be unique.
+        # `label_value` may give two keys one text. The value of the first key is kept, because series must be unique.
         found.setdefault(_label_values(key), value)
     return found
 
 
-# Cached, because the keys of one answer are often those of the next.
+# Cached, because the next answer often has these keys again.
 @lru_cache(maxsize=4096)
 def _label_values(key: str | LabelValues) -> LabelValues:
     return (label_value(key),) if isinstance(key, str) else tuple(label_value(part) for part in key)
@@ -265,12 +267,12 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample
 
 
 def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
-    """Return pairs of label values and source; empty if there is no label value yet, None if there is no data."""
+    """Return pairs of label values and source; empty if the data have no label values yet, None without data."""
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None
     if isinstance(counted, Source):
-        # The only series has no labels of its own.
+        # The family has one series for the target, and no labels besides the target's.
         return (((), counted),)
     return tuple(_by_label_values(counted).items())
 
@@ -287,7 +289,7 @@ def finite(number: float | None) -> float | None:
 
 
 def enum_samples(value: int | None, names: Mapping[int, str]) -> dict[str, float]:
-    """Return name → 1 for the current value, 0 for the others; `unknown` is one of the names. Empty for None."""
+    """Return each name and `unknown` → 1 for the name of the value, 0 for the others; empty if the value is None."""
     current = enum_name(value, names)
     return {} if current is None else {name: float(name == current) for name in (*names.values(), UNKNOWN)}
 
@@ -298,9 +300,9 @@ class TargetCollector(Collector, Generic[P]):
 
     Attributes:
         fetch: makes the calls of one poll.
-        name_of: reads the target's name from the payload; without this function, no names are read.
-        chart: reads the days (ordinal → count) for the status page; without this function, the page draws no chart.
-        total: reads the platform's total of these days; without this function, their sum is not checked.
+        name_of: reads the target's name from the payload; None: the payload has no names.
+        chart: reads the counts of days (ordinal → count) for the chart of the status page; None: there is no chart.
+        total: reads the platform's total of the days in `chart`; None: the sum of the days is not checked.
     """
 
     name: str

@@ -31,7 +31,7 @@ UP = FamilyInfo(
 
 
 class DatabaseCollector(Collector):
-    """Polls each database with the statement `SELECT 1`."""
+    """Polls databases with the statement `SELECT 1`."""
 
     name = polls = "database"
     interval = 60
@@ -115,7 +115,7 @@ class SqlQuery(Section):
     max_rows: int = Field(default=1000, ge=1, le=1_000_000, description="A query that returns more rows fails.")
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require that each column has one use."""
+        """Refuse a column that is used twice."""
         yield from duplicates((("labels", index), label) for index, label in enumerate(self.labels))
         if self.value in self.labels:
             message = f"'{self.value}' is the value's column, which cannot also be a label"
@@ -123,21 +123,21 @@ class SqlQuery(Section):
 
     @property
     def info(self) -> FamilyInfo:
-        """The family of the query's own gauge."""
+        """The family of the gauge that the query defines."""
         help_text = self.help or f"Column {self.value} of the configured query {self.name}, polled."
         return FamilyInfo(f"{QUERY_PREFIX}{self.name}", help_text, Kind.GAUGE, labels=("database", *self.labels))
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseQuery:
-    """A query with the name of its database, and the interval of its polls in seconds."""
+    """A query, the name of its database, and the seconds from one poll of the query to the next."""
 
     database: str
     query: SqlQuery
     interval: float
 
     def target(self) -> Target:
-        """Return the query's target; if one of its attributes changes, former results of the query are not valid."""
+        """Return the query's target. If the query changes, so do the attributes, and the target is polled anew."""
         query = self.query
         attributes = {
             "sql": query.sql,
@@ -150,10 +150,10 @@ class DatabaseQuery:
 
 
 class QueryCollector(Collector):
-    """Polls the configured queries; each is a target, so that its failure does not affect the others."""
+    """Polls the configured queries. Each query is a target: an SQL error of one query does not affect the others."""
 
     name = "database_queries"
-    # Queries have the settings of the collector `database`, except for the interval, which each query may set.
+    # Queries have the settings of the collector `database`; a query may set an interval of its own.
     section = COLLECTOR.section
     polls = "query"
     interval = COLLECTOR.interval
@@ -165,7 +165,7 @@ class QueryCollector(Collector):
         self.families = (*_OF_EVERY_QUERY, *(one.query.info for one in self._queries.values()))
 
     def families_of(self, _kind: str, target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families that every query has, and the gauge of this query if it is known."""
+        """Return the families that every query has and, if the query is configured, the family of its gauge."""
         found = self._queries.get(target_id)
         return _OF_EVERY_QUERY if found is None else (*_OF_EVERY_QUERY, found.query.info)
 
@@ -174,7 +174,7 @@ class QueryCollector(Collector):
         return target.id in self._queries
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Execute the query if it only reads, and convert its rows to samples."""
+        """Check that the query only reads, execute it, and convert the rows to samples."""
         configured = self._queries[target.id]
         database, query = configured.database, configured.query
         try:
@@ -204,8 +204,8 @@ def samples_of(database: str, query: SqlQuery, rows: Rows) -> tuple[Sample, ...]
     The value of the first label is the name of the database.
 
     Raises:
-        WrongShape: a needed column is missing or there twice, a value is not a number, two samples would have the same
-            labels, or there are too many rows.
+        WrongShape: a needed column is missing or there twice; a value is not a number; two samples would have equal
+            labels; or there are more rows than `max_rows`.
     """
     if rows.is_cut:
         raise WrongShape(f"the query returned more rows than max_rows ({query.max_rows})")
@@ -237,7 +237,7 @@ def _positions(query: SqlQuery, names: Sequence[str]) -> Mapping[str, int]:
     return {name: names.index(name) for name in needed}
 
 
-# Text that is a number; Python's `float` would also accept `1_000`. A character can match in one way only, so that
+# Text that is a number; Python's `float` would also accept `1_000`. A text can match in one way only, so that
 # megabytes of digits are rejected fast.
 _NUMBER = re.compile(r"\s*[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|nan|inf(inity)?)\s*", re.ASCII | re.IGNORECASE)
 

@@ -27,12 +27,12 @@ from exporter.platform.operation import Operation, Request
 from exporter.platform.wire import Unusable
 from exporter.targets.target import Inventory, Resource, ResourceList, Target
 
-# The type of a search result → the kind of target. `cdn` stands for pull zones, of which only the names are used.
+# The type of a search result → the kind of target. `cdn` stands for pull zones, whose names the shield zones get.
 KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 
 # Entries in `watched` of an account's target: the lists to request.
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
-# Lists are read only for the names of targets whose ids are in the configuration.
+# A further entry: lists are read for the names of targets whose ids are in the configuration.
 NAMES = "names"
 # The list of shield zones that the collector `shield_zones` polls, whether the zones are configured or discovered.
 POLLED_SHIELD_ZONES = "shield_zone"
@@ -50,7 +50,7 @@ RESOURCES: Metric[SearchListing] = Metric(
     "edge_resources",
     "Resources of the account by type (Type of all search results), polled.",
     labels=("resource_type",),
-    # Sorted, so that the order of the samples does not depend on that of the results.
+    # Sorted, so that the order of the samples does not depend on the order of the results.
     value=lambda listing: Counter(sorted(found.type for found in listing.names)),
 )
 
@@ -76,7 +76,7 @@ class DiscoveryCollector(Collector):
         zones = await discovery.list_shield_zones(listing)
         if zones is not None and RATE_LIMITS in target.watched:
             if not discovery.faults and not discovery.name_faults:
-                # Targets that wait for names need not wait for the calls for rate limits, which take long.
+                # The calls for rate limits take long and supply no names: targets that wait for names may start now.
                 await context.report_found(Inventory({}, is_named=True))
             await discovery.list_rate_limits(zones)
         await _read_scripts_of_other_shards(context, target.account)
@@ -96,10 +96,10 @@ class DiscoveryCollector(Collector):
 
 @dataclass(slots=True)
 class _Discovery:
-    """One poll of an account's lists; reports each list as soon as it is read.
+    """One poll of an account's lists; a list is reported before the next one is read.
 
     Attributes:
-        date: the platform's time, from the answers to the search and the list of zones; None if it is not known.
+        date: the platform's time at an answer to the search or the list of shield zones; None if it is not known.
         faults: the errors of the selected lists.
         name_faults: the errors of lists that are read only for the names of configured targets.
     """
@@ -111,7 +111,7 @@ class _Discovery:
     name_faults: list[PlatformError] = field(default_factory=list)
 
     async def search(self) -> SearchListing | None:
-        """Report what a search finds, and return it; None if it is not wanted or available, or its first page fails."""
+        """Report and return the resources that a search finds; None if no search is wanted, or its first page fails."""
         if SEARCH in self.target.watched:
             faults = self.faults
         elif NAMES in self.target.watched:
@@ -132,11 +132,11 @@ class _Discovery:
         return answer.value
 
     async def list_shield_zones(self, listing: SearchListing | None) -> ResourceList | None:
-        """Report the shield zones, named by `listing`, and return them; None if the list is not wanted, or fails."""
+        """Report and return the shield zones, with names from `listing`; None if the list is not wanted, or fails."""
         if SHIELD_ZONES in self.target.watched:
             faults = self.faults
         elif listing is not None and NAMES in self.target.watched and POLLED_SHIELD_ZONES in self.target.watched:
-            # Configured shield zones have the names of their pull zones.
+            # A configured shield zone has the name of its pull zone; the list contains the id of the pull zone.
             faults = self.name_faults
         else:
             return None
@@ -155,7 +155,7 @@ class _Discovery:
         return zones
 
     async def list_rate_limits(self, zones: ResourceList) -> None:
-        """Report the rate limits of this shard's zones; nothing if the answer for the first zone is a 404."""
+        """Report the rate limits of this shard's zones; report nothing if the answer for the first zone is a 404."""
         own_zones = [zone for zone in zones.resources if self._is_own(zone)]
         limits: list[Resource] = []
         complete = zones.complete
@@ -192,12 +192,12 @@ class _Discovery:
 
 
 async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
-    # Service discovery shows the host names of the scripts of all shards.
+    # Service discovery (`/sd`) also shows the host names of scripts of other shards.
     for script in context.registry.unread_scripts(account):
         try:
             await scripts.fetch(context, script)
         except NotFound:
-            # Noted without facts, so that the next discovery does not read the script again.
+            # A missing script counts as read, without host names; the next discovery does not read it again.
             context.registry.note(script.key, {})
         except PlatformError as fault:
             # The next discovery tries again.
@@ -215,7 +215,7 @@ def _lists_by_kind(listing: SearchListing) -> dict[str, ResourceList]:
 
 
 def _shield_list(listing: ZoneListing, names: Mapping[ResourceKey, str]) -> ResourceList:
-    # Shield zones have no names of their own; they get those of their pull zones.
+    # A shield zone has no name of its own; the name of its pull zone is used.
     pull_zone_names = {resource.id: name for resource, name in names.items() if resource.type == "cdn"}
     resources = [
         Resource(str(zone_id), "" if zone.pull_zone_id is None else pull_zone_names.get(zone.pull_zone_id, ""))

@@ -9,9 +9,9 @@ from exporter.platform.api import dns
 from exporter.platform.api.dns import SCAN_RECORD_TYPE, SCAN_STATUS, DnsRecordScanJob
 from exporter.platform.wire import timestamp
 
-# The payload; None for the status 404, which is not a failure: the zone was never scanned, or does not exist.
+# The payload. The status 404 gives None, and is no failure: the zone was never scanned, or does not exist.
 Scan = DnsRecordScanJob | None
-# Takes the place of None: all of its fields are None.
+# A scan whose fields are None, used in place of a payload that is None.
 _NEVER = DnsRecordScanJob.model_construct()
 
 
@@ -19,7 +19,7 @@ def _records_by_type(scan: Scan) -> Mapping[str, int] | None:
     records = (scan or _NEVER).records
     if records is None:
         return None
-    # Sorted, so that the order of the samples does not depend on that of the records.
+    # Sorted, so that the order of the samples does not depend on the order of the records.
     types = sorted(record.type for record in records if record.type is not None)
     return Counter(SCAN_RECORD_TYPE.get(number, f"unknown_{number}") for number in types)
 

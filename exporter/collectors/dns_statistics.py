@@ -28,20 +28,20 @@ MNEMONICS: Mapping[int, str] = {
 }  # fmt: skip
 
 _NAMES = frozenset(MNEMONICS.values())
-# The label value for all types without a mnemonic.
+# The label value for record types without a mnemonic.
 OTHER_TYPE = "other"
 # The most digits that are read as a code. Python would refuse to convert more than 4,300.
 LONGEST_CODE = 10
 
-# The ordinal of a UTC day → its count.
+# The ordinal of a UTC day → the count of that day.
 Days = Mapping[int, float]
 
 
 @lru_cache(maxsize=1024)
 def record_type(key: str) -> str:
-    """Return the mnemonic of a record type, from its mnemonic or its decimal code; `other` if there is none.
+    """Return the mnemonic of a record type, from the mnemonic or the decimal code; `other` for any other key.
 
-    Types without a mnemonic share one series, because anyone can query types that do not exist.
+    Types without a mnemonic share one series: anyone can query types that do not exist, and each would add a series.
     """
     if key in _NAMES:
         return key
@@ -56,7 +56,7 @@ class ZoneTraffic:
     Attributes:
         total: the queries in the whole window.
         queries: UTC day → queries.
-        routed: `normal` or `smart` → UTC day → queries that were routed so.
+        routed: `normal` or `smart` → UTC day → queries with this routing.
         by_type: the result of `record_type` → queries in the whole window.
     """
 
@@ -82,7 +82,7 @@ def _by_type(chart: Mapping[str, float | None] | None) -> dict[str, float] | Non
         if count is not None:
             mnemonic = record_type(key)
             sums[mnemonic] = sums.get(mnemonic, 0) + count
-    # Sorted, so that the order of the samples does not depend on that of the answer.
+    # Sorted, so that the order of the samples does not depend on the order in the answer.
     return dict(sorted(sums.items()))
 
 
@@ -96,7 +96,7 @@ def _last_change(zone: ZoneTraffic) -> LastChange | None:
 
 
 def _newest_days(days: Days) -> tuple[tuple[int, float], ...]:
-    # At midnight, the window gains a day without queries, and loses its oldest day; the result should not change then.
+    # At midnight, a day without queries enters the window, and the oldest day leaves. Neither should count as a change.
     with_queries = [(day, count) for day, count in sorted(days.items()) if count]
     return tuple(with_queries[-_COMPARED_DAYS:])
 

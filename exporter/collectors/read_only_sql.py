@@ -10,7 +10,7 @@ _COMMENT = r"--[^\n]*|/\*.*?(\*/|\Z)"
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]"""
 _QUOTED_OR_COMMENT = re.compile(f"{_QUOTED}|{_COMMENT}", re.DOTALL)
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
-# The keywords of statements that may write; they may follow WITH or EXPLAIN. `replace(…)` is a function.
+# Keywords of statements that may write, also after WITH or EXPLAIN. `replace(…)` is a function.
 _WRITING = re.compile(r"\b(insert|update|delete|replace|pragma)\b(?!\s*\()", re.IGNORECASE)
 _MAY_WRITE = "the query must only read; it is not executed, because it may write"
 
@@ -20,25 +20,25 @@ def _without_quotes_and_comments(sql: str) -> str:
 
 
 def is_single(sql: str) -> bool:
-    """Return whether an SQL text has no semicolon, except at its end, in comments and in quotes."""
+    """Return whether an SQL text has semicolons only at the end, in comments or in quotes."""
     return ";" not in _without_quotes_and_comments(sql).rstrip().rstrip(";")
 
 
 def looks_read_only(sql: str) -> bool:
-    """Return whether a text is one statement, begins with a keyword such as SELECT, and has no keyword that writes."""
+    """Return whether a text is one statement, begins with a keyword of `_READING`, and has none of `_WRITING`."""
     bare = _without_quotes_and_comments(sql)
     return is_single(sql) and _READING.match(bare) is not None and _WRITING.search(bare) is None
 
 
 class ReadOnlyCheck:
-    """Checks that statements only read; remembers those that their database has confirmed."""
+    """Checks that statements only read, and remembers the statements that a database has confirmed."""
 
     def __init__(self) -> None:
         # The database and the SQL of each confirmed statement.
         self._confirmed: set[tuple[str, str]] = set()
 
     async def require_read_only(self, caller: Caller, database: str, sql: str) -> None:
-        """Ask a database whether a statement only reads, unless it has confirmed that before.
+        """Ask a database whether a statement only reads, or accept a statement that was confirmed before.
 
         If the database cannot tell, the keywords of the statement decide.
 
@@ -53,7 +53,7 @@ class ReadOnlyCheck:
         try:
             only_reads = await sql_over_http.is_readonly(caller, sql)
         except (Rejected, NotFound, StatementError, BadAnswer) as error:
-            # Only `execute` is documented; a database without `describe` may refuse it in several ways.
+            # The platform documents only `execute`. A database without `describe` may answer with any of these errors.
             if looks_read_only(sql):
                 return
             raise StatementError(f"{_MAY_WRITE} ({error})") from None

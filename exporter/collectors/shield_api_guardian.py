@@ -1,4 +1,4 @@
-"""The API guardian of each shield zone (interface document, ApiGuardian)."""
+"""The API guardian of shield zones (interface document, ApiGuardian)."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,7 +16,7 @@ _CHECKS: Mapping[str, Callable[[GuardianEndpoint], bool | None]] = {
     "sqli": lambda endpoint: endpoint.detect_parameter_sqli,
     "rate_limit": lambda endpoint: endpoint.rate_limiting_enabled,
 }
-# Takes the place of a missing configuration: all of its fields are None.
+# A configuration whose fields are None, used in place of a missing one.
 _NO_CONFIGURATION = GuardianConfiguration.model_construct()
 
 

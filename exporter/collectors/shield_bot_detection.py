@@ -1,4 +1,4 @@
-"""Bot detection of each shield zone (interface document, BotDetectionConfiguration)."""
+"""Bot detection of shield zones (interface document, BotDetectionConfiguration)."""
 
 from exporter.collectors.collector import TargetCollector, calling, enum_samples, identity, own_id
 from exporter.metric import Metric
@@ -7,7 +7,7 @@ from exporter.platform.api.shield_models import BOT_SENSITIVITY, BotDetectionCon
 
 
 def _sensitivity(bots: BotDetectionConfiguration) -> dict[tuple[str, ...], float]:
-    """Return (signal, level) → 1 for the current level, 0 for the others."""
+    """Return (signal, level) → 1 for the signal's current level, 0 for other levels."""
     signals = {
         "request_integrity": bots.request_integrity,
         "ip_address": bots.ip_address,

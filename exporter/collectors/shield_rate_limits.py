@@ -26,7 +26,7 @@ class Breaches:
     """The breaches of a rate limit: in the whole window, and by UTC day and action.
 
     Attributes:
-        overview: the breaches in the whole window; None if the answer does not have them.
+        overview: the breaches in the whole window; None if the answer has no overview.
         days: action → ordinal of a UTC day → count; None if the answer has no usable chart of days.
         listed: the ordinals of the days in the chart, which may omit days without a breach.
         today: the ordinal of the current UTC day.
@@ -38,7 +38,7 @@ class Breaches:
     today: int
 
     def window_by_action(self) -> Mapping[str, float | None] | None:
-        """Return the breaches in the window by action; None if the answer does not have them."""
+        """Return the breaches in the window by action; None if the answer has no overview."""
         return None if self.overview is None else _counts_by_action(self.overview)
 
     def today_by_action(self) -> dict[str, float | None] | None:
@@ -52,7 +52,7 @@ class Breaches:
         return {action: counts.get(self.today, if_missing) for action, counts in self.days.items()}
 
     def sources_by_action(self) -> dict[str, DayBuckets]:
-        """Return the counts of days for the ledger, by action; without a usable chart, no action has days."""
+        """Return action → the source for the ledger; without a usable chart, the sources have no days."""
         if self.days is None:
             return dict.fromkeys(ACTIONS, DayBuckets.of(None))
         # Unclassified counts are sums over all actions.

@@ -1,4 +1,4 @@
-"""WAF rules: custom ones, and those that plans include (interface document, CustomWafRule, WafPlanSegmentation)."""
+"""Custom WAF rules, and the WAF rules that plans include (interface document, CustomWafRule, WafPlanSegmentation)."""
 
 from exporter.collectors.collector import ACCOUNT, Label, TargetCollector, calling, own_id
 from exporter.metric import Metric
@@ -9,7 +9,7 @@ from exporter.platform.api.shield_models import CustomWafRule, PlanSegment
 def _conditions(rule: CustomWafRule) -> int | None:
     if rule.rule_configuration is None:
         return None
-    # The configuration itself is the first condition.
+    # The configuration itself has the fields of the first condition.
     return 1 + len(rule.rule_configuration.chained_rule_conditions or ())
 
 
@@ -44,7 +44,7 @@ def _plan_rules(segments: list[PlanSegment]) -> dict[tuple[str, ...], int]:
         plan = segment.plan_name or ("" if segment.plan_value is None else str(segment.plan_value))
         for ruleset in segment.rules or ():
             sizes = [len(group.rules) for group in ruleset.rule_groups or () if group.rules is not None]
-            # An empty list of groups has no rules; if no group lists its rules, their number is not known.
+            # An empty list of groups means 0 rules. If no group has a list of rules, the number of rules is not known.
             if sizes or ruleset.rule_groups == []:
                 key = (plan, ruleset.ruleset or ruleset.name or "")
                 counts[key] = counts.get(key, 0) + sum(sizes)

@@ -27,14 +27,14 @@ from exporter.targets.target import Target, TargetKey
 
 @dataclass(frozen=True, slots=True)
 class NamedZone:
-    """A shield zone, and the last known name of its pull zone; empty if none is known."""
+    """A shield zone, and the last known name of its pull zone (empty if unknown)."""
 
     zone: ShieldZone
     pull_zone: str
 
 
 def _modes(named: NamedZone) -> dict[tuple[str, ...], float]:
-    """Return (engine, mode) → 1 for the mode that the engine is in, 0 for its other modes."""
+    """Return (engine, mode) → 1 for the engine's current mode, 0 for other modes."""
     modes: dict[tuple[str, ...], float] = {}
     for engine, current in (("waf", named.zone.waf_execution_mode), ("ddos", named.zone.ddos_execution_mode)):
         for mode, is_current in enum_samples(current, EXECUTION_MODE).items():
@@ -133,7 +133,7 @@ _ZONE_FAMILIES = describe_families(identity("shield_zone_id"), _ZONE_METRICS)
 
 
 class ShieldZonesCollector(Collector):
-    """Lists the shield zones of an account; an error in the item of one zone does not affect the other zones."""
+    """Lists the shield zones of an account; if the item of one zone is invalid, the other zones are still read."""
 
     name = "shield_zones"
     polls = "account"
@@ -144,7 +144,7 @@ class ShieldZonesCollector(Collector):
     kinds = ("account", "shield_zone")
 
     def families_of(self, kind: str, _target_id: str) -> tuple[FamilyInfo, ...]:
-        """Return the families of an account, or those of a zone."""
+        """Return the families of an account or, for other kinds, the families of a shield zone."""
         return _ACCOUNT_FAMILIES if kind == self.polls else _ZONE_FAMILIES
 
     def wants(self, target: Target) -> bool:
@@ -167,7 +167,7 @@ class ShieldZonesCollector(Collector):
 
 def _outcome_of(context: Context, account: str, zone_id: str, zone: ShieldZone) -> Outcome:
     target = Target(account, "shield_zone", zone_id)
-    # A shield zone has no name of its own; it gets that of its pull zone.
+    # A shield zone has no name of its own; the name of its pull zone is used.
     if zone.pull_zone_id is not None:
         pull_zone_name = context.registry.name_of(TargetKey.of(account, "cdn", str(zone.pull_zone_id)))
         if pull_zone_name:

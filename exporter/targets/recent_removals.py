@@ -7,7 +7,7 @@ from typing import NamedTuple
 from exporter.targets.target import TargetKey
 
 REMOVAL_SECONDS = 7 * 86400.0
-MOST_REMOVALS = 1000  # of an account; each is a series
+MOST_REMOVALS = 1000  # of an account; a removal is a series
 
 
 class Removal(NamedTuple):
@@ -25,8 +25,8 @@ class Removal(NamedTuple):
 
 
 def newest(removals: Iterable[Removal], since: float) -> list[Removal]:
-    """Return the last removal of each resource since a time, newest first; at most `MOST_REMOVALS` of each account."""
-    # The removals of a resource come in the order of time, so that the last one remains.
+    """Return each resource's last removal since a unix time, newest first; at most `MOST_REMOVALS` an account."""
+    # The removals of a resource are in the order of time, so that its last removal remains.
     last_by_key = {one.key: one for one in removals if one.at >= since}
     counts: Counter[str] = Counter()
     found: list[Removal] = []

@@ -10,7 +10,7 @@ from exporter.targets.selection import Selection
 from exporter.targets.sharding import Shard
 from exporter.targets.target import NAMED_BY_SEARCH, Inventory, ListKey, Resource, ResourceList, Target, TargetKey
 
-# The most scripts of other shards that one discovery reads.
+# The most scripts of other shards that a discovery reads.
 MOST_SCRIPTS_READ = 100
 
 
@@ -32,28 +32,27 @@ class Registry:
         self.version = 0
         self.by_key: dict[TargetKey, Target] = {}
         self.shard = shard
-        # Id → known name, also of resources that are not polled.
+        # The known names by id, also of resources that are not polled.
         self._names: dict[ListKey, dict[str, str]] = {}
-        # Account and kind → which of its resources are polled.
         self._selections: dict[ListKey, Selection] = {}
-        # Id → target, of those that this process polls.
+        # The targets that this process polls, by id.
         self._targets: dict[ListKey, dict[str, Target]] = {}
-        # Id → target, of those that the configuration names, whichever shard polls them.
+        # The targets that the configuration names, by id, for all shards.
         self._fixed: dict[ListKey, dict[str, Target]] = {}
-        # All listed resources, whichever shard polls them.
+        # The listed resources, for all shards.
         self._known: dict[ListKey, KnownResources] = {}
-        self._addresses: Mapping[str, str] = {}  # account → the base address of its platform
+        self._addresses: Mapping[str, str] = {}  # account → the base address of the platform
         self._wall = wall
         self._removal_seconds = removal_seconds
 
     def owns(self, key: TargetKey, parent: str = "") -> bool:
-        """Return whether a resource belongs to the shard of this process; `parent` is as for `owner_of`."""
+        """Return whether this process's shard owns a resource; `parent` is a rate limit's shield zone, or empty."""
         return self.owner_of(key, parent) == self.shard.index
 
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
-        """Return the shard that a resource belongs to; `parent` is the listed shield zone of a rate limit, or empty."""
+        """Return the number of a resource's shard; `parent` is the listed shield zone of a rate limit, or empty."""
         if key.kind == "rate_limit":
-            # Of a configured rate limit, only the configured shield zone counts: all shards have the configuration.
+            # The shield zone of a configured rate limit is the configured one, so that all shards use the same zone.
             fixed = self._fixed.get(key.list_key, {}).get(key.id)
             if fixed is not None:
                 parent = fixed.attributes.get("shield_zone_id", "")
@@ -67,8 +66,8 @@ class Registry:
     def is_elsewhere(self, key: TargetKey) -> bool:
         """Return whether the target of a stored row certainly belongs to another shard now.
 
-        That is unknown for a discovered rate limit, whose shield zone is listed later. A row without an id belongs to
-        an account and to no shard.
+        The result is False for a discovered rate limit, because its shield zone is listed later. The result is also
+        False for a row without an id: such a row belongs to an account and to no shard.
         """
         is_discovered_limit = key.kind == "rate_limit" and key.id not in self._fixed.get(key.list_key, {})
         return bool(key.id) and not is_discovered_limit and not self.owns(key)
@@ -86,7 +85,7 @@ class Registry:
         return self._select_again(self._selections.keys() | self._targets.keys())
 
     def apply(self, account: str, inventory: Inventory) -> list[Target]:
-        """Apply what a discovery found in an account; return the targets that are no longer polled."""
+        """Apply the lists that a discovery read in an account; return the targets that are no longer polled."""
         for kind, found in inventory.lists.items():
             self._apply_list((account, kind), found)
         return self._select_again({(account, kind) for kind in inventory.lists})
@@ -94,11 +93,11 @@ class Registry:
     def _apply_list(self, list_key: ListKey, found: ResourceList) -> None:
         selection = self._selections.get(list_key)
         if selection is not None and not selection.discover:
-            # The list is read for the names of configured targets alone; without the others it is not complete.
+            # Only the names of configured targets are used; without the other resources, the list is incomplete.
             fixed = self._fixed[list_key]
             found = ResourceList(tuple(one for one in found.resources if one.id in fixed), complete=False)
         self._apply_names(list_key, found)
-        # Nothing selects pull zones: only their names are used.
+        # Without a selection, as for pull zones, only the names are used.
         if selection is not None:
             account, _ = list_key
             self._known_at(list_key).merge(found, self._addresses.get(account, ""), self._wall())
@@ -106,16 +105,16 @@ class Registry:
     def _apply_names(self, list_key: ListKey, found: ResourceList) -> None:
         """Store the new and the changed names of a list, and delete the names of resources that have left (`ended_by`).
 
-        Call it before `merge`: the list is compared with the former one, which `merge` replaces.
+        Call this before `merge`: the list is compared with the former list, which `merge` replaces.
         """
         known = self._known_at(list_key)
         names = self._names.setdefault(list_key, {})
         for one in found.resources:
             former = known.resources.get(one.id)
-            # A name that the list has not changed may be older than one from the resource's own answer.
+            # If the name in the list has not changed, the known name may be newer: a poll may have found it since.
             if one.name and (former is None or one.name != former.name):
                 names[one.id] = one.name
-        # A configured target stays, and keeps its name.
+        # A configured target is still polled, and keeps its name.
         for removed_id in known.ended_by(found) - self._fixed.get(list_key, {}).keys():
             names.pop(removed_id, None)
 
@@ -123,11 +122,11 @@ class Registry:
         return self._known.setdefault(list_key, KnownResources(list_key))
 
     def note(self, key: TargetKey, facts: Facts) -> None:
-        """Record the facts of a resource, from its own answer."""
+        """Record facts that a poll has read about a resource, such as the host names of a script."""
         self._known_at(key.list_key).note(key.id, facts)
 
     def restore(self, list_key: ListKey, packed: bytes) -> None:
-        """Take in what `save` has passed on; damaged data and other versions are ignored."""
+        """Restore a list from the bytes that `save` has passed on; damaged data and other versions are ignored."""
         self._known_at(list_key).restore(packed, self._wall())
         self.remember({one.key: one.name for one in self._known_at(list_key) if one.name})
 
@@ -139,7 +138,7 @@ class Registry:
                 known.is_saved = True
 
     def _select_again(self, list_keys: set[ListKey]) -> list[Target]:
-        """Select the targets of these lists, and return those that are no longer polled."""
+        """Select the targets of these lists; return the targets that are no longer polled."""
         removed: list[Target] = []
         for list_key in sorted(list_keys):  # the same order in every run
             before = self._targets.get(list_key, {})
@@ -156,7 +155,7 @@ class Registry:
         return removed
 
     def _targets_to_poll(self, list_key: ListKey) -> Iterator[Target]:
-        """Yield the targets of a list that this process polls; an unchanged target is the same object as before."""
+        """Yield this process's targets of a list; a target that has not changed stays the same object."""
         selection = self._selections.get(list_key)
         if selection is None:
             return
@@ -183,19 +182,19 @@ class Registry:
         return polled
 
     def name_of(self, key: TargetKey) -> str:
-        """Return the configured name, else the known one; empty if there is neither."""
+        """Return the configured name of a resource, else the known name; empty without a name."""
         fixed = self._fixed.get(key.list_key, {}).get(key.id)
         if fixed is not None and fixed.name:
             return fixed.name
         return self._names.get(key.list_key, {}).get(key.id, "")
 
     def named(self, target: Target) -> Target:
-        """Return a target with its known name."""
+        """Return a target with the name that `name_of` returns."""
         name = self.name_of(target.key)
         return target if target.name == name else replace(target, name=name)
 
     def learn(self, key: TargetKey, name: str) -> None:
-        """Record the name of a resource, from its own answer; rename its target if this process polls it."""
+        """Record the name that a poll has found for a resource; rename the target if this process polls it."""
         self._names.setdefault(key.list_key, {})[key.id] = name
         polled = self.by_key.get(key)
         if polled is not None and polled.name != name:
@@ -204,13 +203,13 @@ class Registry:
             self._targets[key.list_key][key.id] = renamed
 
     def would_poll(self, found: Target) -> bool:
-        """Return whether this process polls a target, or would poll it if it were listed."""
+        """Return whether this process polls a target, or would poll it if a list contained it."""
         selection = self._selections.get(found.key.list_key)
         is_selected = selection is not None and selection.selects(found.name)
         return found.key in self.by_key or (is_selected and self.owns(found.key))
 
     def targets(self, kind: str, *, every_shard: bool = False) -> Iterator[Target]:
-        """Yield the targets of a kind; with `every_shard` also the configured ones that belong to other shards."""
+        """Yield this process's targets of a kind; with `every_shard` also the configured targets of other shards."""
         for account in sorted({account for account, _ in self._selections}):
             own = self.polled(account, kind)
             yield from own.values()
@@ -218,7 +217,7 @@ class Registry:
                 yield from (one for one in self._fixed.get((account, kind), {}).values() if one.id not in own)
 
     def selections(self, *kinds: str) -> list[Selection]:
-        """Return the selections of these kinds, of all accounts."""
+        """Return the selections of all accounts for these kinds."""
         return [selection for selection in self._selections.values() if selection.kind in kinds]
 
     def polled(self, account: str, kind: str) -> Mapping[str, Target]:
@@ -230,9 +229,9 @@ class Registry:
         return [one for one in self._known_at((account, kind)) if self.owns(one.key, one.parent)]
 
     def selected(self, account: str, kind: str) -> Iterator[KnownResource]:
-        """Yield the configured and the selected listed resources, whichever shard polls them.
+        """Yield the configured and the selected listed resources, of all shards.
 
-        The name is the configured one, else the list's, by which resources are selected, else that of `name_of`.
+        A resource has its configured name; without one, the name in the list; without both, the result of `name_of`.
         """
         list_key = (account, kind)
         selection, known = self._selections.get(list_key), self._known_at(list_key)
@@ -241,7 +240,7 @@ class Registry:
         fixed = self._fixed[list_key]
         for one in known:
             if one.key.id not in fixed and selection.selects(one.name):
-                # A list may leave out a name that the resource's own answer has.
+                # A list may lack a name that a poll has found.
                 yield one._replace(name=one.name or self.name_of(one.key))
         for target in fixed.values():
             listed = known.resources.get(target.id, Resource(target.id))
@@ -249,9 +248,9 @@ class Registry:
             yield KnownResource(target.key, name, known.facts.get(target.id), listed.parent)
 
     def unread_scripts(self, account: str) -> list[Target]:
-        """Return at most `MOST_SCRIPTS_READ` selected scripts of other shards that have no facts yet.
+        """Return at most `MOST_SCRIPTS_READ` selected scripts of other shards that were not read yet.
 
-        A discovery reads them, because service discovery shows the host names of the scripts of all shards.
+        A discovery reads these scripts, because service discovery also shows host names of other shards' scripts.
         """
         selection = self._selections.get((account, "script"))
         if selection is None or self.shard.index is None:  # a spare reads nothing
@@ -268,12 +267,12 @@ class Registry:
 
     def listed_kinds(self) -> list[str]:
         """Return the kinds of the targets that service discovery returns."""
-        # Rate limits are listed, too, but have no address.
+        # Rate limits are listed, too, but have no address to probe.
         listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
         return sorted(NAMED_BY_SEARCH | listed)
 
     def removals(self) -> list[Removal]:
-        """Return the recent removals of targets of this process, as `newest` selects them."""
+        """Return the recent removals (`newest`) of resources that would be polled by this process."""
         removals = (one for known in self._known.values() for one in known.removals)
         return newest(filter(self._is_reported, removals), self._wall() - self._removal_seconds)
 
@@ -281,8 +280,8 @@ class Registry:
         key = removal.key
         selection = self._selections.get(key.list_key)
         is_selected = selection is not None and selection.selects(removal.name)
-        # Before the first complete list of this run, the removals may be stored ones of another shard, which does not
-        # list the rate limits of this shard's zones.
+        # Before the first complete list of this run, the removals may have been stored by another shard. Another shard
+        # does not list the rate limits of this shard's zones.
         was_listed = self._known_at(key.list_key).was_complete_in_this_run
         is_certain = key.kind != "rate_limit" or self.shard.total == 1 or was_listed
         return is_selected and is_certain and key not in self.by_key and self.owns(key, removal.parent)

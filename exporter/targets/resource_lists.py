@@ -1,4 +1,4 @@
-"""The resources that an account lists, whether this process polls them or not, and their form in the state."""
+"""The listed resources of an account, polled by this process or not, and the stored form of the lists."""
 
 import json
 import zlib
@@ -11,12 +11,12 @@ from exporter.targets.target import ListKey, Resource, ResourceList, TargetKey
 
 # The version of the JSON: [version, was ever complete, source, removals, [[id, name, parent, facts], ...]].
 _VERSION = 3
-# What a resource's own answer contains besides its name: label → value.
+# Label → value, read from a resource itself and not from a list, such as the host names of a script.
 Facts = Mapping[str, str]
 
 
 class KnownResource(NamedTuple):
-    """A resource, its name (empty if unknown), its facts (None before its own answer), and its parent (or empty)."""
+    """A resource; `name` may be empty, `facts` is None until a poll has read facts, `parent` is as in `Resource`."""
 
     key: TargetKey
     name: str
@@ -29,14 +29,14 @@ class KnownResources:
     """The resources of one kind in an account, as they were listed.
 
     Attributes:
-        resources: id → the resource, in the order in which they were first listed.
+        resources: id → the resource; a new resource is added at the end.
         facts: id → the facts of the resource.
-        removals: the resources that left the lists, as `newest` selects them.
-        source: the address of the platform that last sent a complete list with all known resources. What is missing in
-            a list from another address does not become a removal.
-        was_ever_complete: whether a list was complete, in this run or an earlier one.
+        removals: the removals that `newest` has selected.
+        source: the address of the platform that last sent a complete list with all known resources. A resource that is
+            ended by a list from another address is not added to `removals`.
+        was_ever_complete: whether a list was complete, in this run or an earlier run.
         was_complete_in_this_run: whether a list of this run was complete.
-        is_saved: whether the ledger was given the latest content to store; True also before the first change.
+        is_saved: False if the content has changed since `Registry.save` passed it on.
     """
 
     list_key: ListKey
@@ -47,7 +47,7 @@ class KnownResources:
     was_ever_complete: bool = False
     was_complete_in_this_run: bool = False
     is_saved: bool = True
-    # The known ids that neither the last complete list of this run nor any list after it contained.
+    # The known ids that are missing in the last complete list of this run, and in all lists after that list.
     _absent: frozenset[str] = frozenset()
 
     def __iter__(self) -> Iterator[KnownResource]:
@@ -57,15 +57,15 @@ class KnownResources:
     def ended_by(self, found: ResourceList) -> frozenset[str]:
         """Return the known ids that merging a list removes.
 
-        These are the ids that are missing in this list, in the last complete list before it, and in all lists between
-        them. There are none if this list is not complete, or is the first complete one of this run.
+        An id is removed if it is missing in this list, in the last complete list before it, and in all lists between
+        the two. An incomplete list, and the first complete list of this run, remove nothing.
         """
         if not found.complete:
             return frozenset()
         return self._absent.difference(one.id for one in found.resources)
 
     def merge(self, found: ResourceList, address: str, now: float) -> None:
-        """Take in a list from the platform at an address, and remove what `ended_by` returns for it.
+        """Add a list from the platform at `address`, and remove the resources that the list ends (`ended_by`).
 
         `now` is in unix seconds.
         """
@@ -86,20 +86,20 @@ class KnownResources:
         if found.complete:
             self.was_ever_complete = self.was_complete_in_this_run = True
             if not missing:
-                # If one is missing, some of the known resources may be those of the former address.
+                # A missing resource may be one of the platform at the former address.
                 self.source = address
         if self._stored_parts() != before:
             self.is_saved = False
 
     def _stored_parts(self) -> tuple[object, ...]:
-        """Return what is stored, without the facts, which no list contains."""
+        """Return the stored content without the facts, which are not in lists."""
         return self.resources, self.removals, self.source, self.was_ever_complete
 
     def _with_known_name(self, one: Resource) -> Resource:
         known = self.resources.get(one.id)
         if known is None:
             return one
-        # If it is equal, the known object is returned, because comparing the same objects is faster.
+        # An equal resource is not replaced, because `merge` compares identical objects faster.
         if known == one:
             return known
         return one if one.name else replace(one, name=known.name)
@@ -118,7 +118,7 @@ class KnownResources:
         return zlib.compress(json.dumps(stored).encode(), zlib.Z_BEST_SPEED)
 
     def restore(self, packed: bytes, now: float) -> None:
-        """Take in what `pack` has returned; damaged data and other versions are ignored. `now` is in unix seconds."""
+        """Restore the content from `pack`; damaged data and other versions are ignored. `now` is in unix seconds."""
         try:
             version, was_ever_complete, source, removed, listed = json.loads(zlib.decompress(packed))
             resources = {resource_id: Resource(resource_id, name, parent) for resource_id, name, parent, _ in listed}

@@ -16,7 +16,7 @@ class Selection:
         discover: whether listed resources are polled too.
         include: if not empty, the name of a listed resource must match one of these patterns.
         exclude: the name of a listed resource must match none of these patterns.
-        attributes: the attributes that each discovered target has.
+        attributes: the attributes of discovered targets.
         setting: the path of the setting or section that selects these resources.
     """
 
@@ -30,11 +30,11 @@ class Selection:
     setting: tuple[str | int, ...] = ()
 
     def selects(self, name: str) -> bool:
-        """Return whether a listed resource of this name is polled."""
+        """Return whether a listed resource with this name is selected."""
         return self.rejection(name) is None
 
     def rejection(self, name: str) -> tuple[str | int, ...] | None:
-        """Return the path of the setting that leaves out a listed resource of this name; None if it is selected."""
+        """Return the path of the setting that leaves out a listed resource with this name; None if it is selected."""
         if not self.discover:
             return self.setting
         if self.include and not any(pattern.search(name) for pattern in self.include):

@@ -1,4 +1,4 @@
-"""Assigns targets to shards by rendezvous hashing: all processes compute the same shard, without a coordinator."""
+"""Assigns targets to shards by rendezvous hashing, so that the processes need no coordinator."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -38,7 +38,7 @@ class Shard:
 def owner(key: str, total: int) -> int:
     """Return the number of the shard that has the highest score for a key.
 
-    If a shard is added, only the keys for which its score is the highest move, and they move to it.
+    A new shard takes over the keys for which the new shard has the highest score. The other keys stay where they are.
     """
 
     def score(index: int) -> bytes:

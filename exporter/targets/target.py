@@ -1,4 +1,4 @@
-"""Defines a target, its identity, and the inventory of a platform account."""
+"""Defines a target, its identity, and the lists that a discovery reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,8 +19,9 @@ class TargetKey(NamedTuple):
     Attributes:
         account: the account's name; empty for a database or a query.
         kind: `dns_zone`, `script`, `shield_zone`, `rate_limit`, ...
-        digits: how many digits the id has if it is a number, so that 9 comes before 10; 0 if it is not a number.
-        id: the id on the platform, as text; for kinds without one, what the configuration says, such as an address.
+        digits: the number of digits of an id that is a number, so that 9 comes before 10; 0 for any other id.
+        id: the id on the platform, as text. Kinds without such an id have a text from the configuration, such as a
+            database's name.
     """
 
     account: str
@@ -41,7 +42,7 @@ class TargetKey(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name of the target in metrics and logs, such as `dns_zone/102`."""
+        """The kind and the id, as shown in metrics and logs, such as `dns_zone/102`."""
         return f"{self.kind}/{self.id}"
 
     @property
@@ -70,11 +71,11 @@ class Target:
     """A thing that is polled. Targets with the same account, kind and id are equal, whatever their other attributes.
 
     Attributes:
-        account, kind, id: as those of `key`.
+        account, kind, id: described at `TargetKey`.
         name: the name on the platform or in the configuration; empty if none is known.
-        attributes: what else its requests or its series depend on, such as the shield zone of a rate limit.
+        attributes: further values that the requests or the series depend on, such as the shield zone of a rate limit.
         watched: an image's tags to watch for, or the names of the lists that are requested for an account.
-        interval: seconds between two polls, if the target has its own interval.
+        interval: seconds from one poll to the next; None if the collector's interval is used.
         key: the target's identity.
         client_name: the account, or the database with a prefix, whose client and budget its polls use.
     """
@@ -94,14 +95,14 @@ class Target:
         object.__setattr__(self, "client_name", self.account or DATABASE_PREFIX + self.key.database)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both have the same key; their other attributes may differ."""
+        """Return whether both are targets with the same key."""
         return isinstance(other, Target) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
 
     def is_polled_as(self, other: "Target") -> bool:
-        """Return whether another target with the same key also has the same requests and interval."""
+        """Return whether another target with the same key has equal `attributes`, `watched` and `interval`."""
         return (self.attributes, self.watched, self.interval) == (other.attributes, other.watched, other.interval)
 
 
@@ -119,7 +120,7 @@ class ResourceList:
     """The resources of one kind in an account.
 
     Attributes:
-        complete: whether all was read. Only then does a missing resource count as one that may have left the platform.
+        complete: whether the whole list was read. A resource that is missing in an incomplete list may still exist.
     """
 
     resources: tuple[Resource, ...]
@@ -132,7 +133,7 @@ class Inventory:
 
     Attributes:
         lists: kind → the list that was read.
-        is_named: whether all names of the account have been reported, so that no target need wait for further lists.
+        is_named: whether this discovery has reported all names, so that targets no longer wait for names.
     """
 
     lists: Mapping[str, ResourceList]

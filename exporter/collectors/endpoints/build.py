@@ -15,7 +15,7 @@ from exporter.targets.target import Target
 
 
 def make_collectors(endpoints: Sequence[Endpoint]) -> tuple[Collector, ...]:
-    """Return the collectors of endpoints: one for each endpoint, and one for each list of targets."""
+    """Return the collectors of endpoints: one for each endpoint, and one more for an endpoint with the key `each`."""
     own_labels = {one.own_kind: identity(f"{one.own_kind}_id", one.own_kind) for one in endpoints if one.own_kind}
     labels_by_kind = {**KIND_LABELS, **own_labels, ACCOUNT_KIND: identity()}
     collectors: list[Collector] = []

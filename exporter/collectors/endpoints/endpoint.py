@@ -1,4 +1,4 @@
-"""The declaration of configured endpoints: any GET of the platform whose answers become metrics."""
+"""The configuration of endpoints: GET requests whose answers become metrics."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from exporter.validation.section import Conflict, Section, broken, duplicates
 from exporter.validation.types import Interval, Text, parse_label_name, parse_text
 
 ACCOUNT_KIND = "account"
-# The built-in kinds of targets that an endpoint may poll, and the labels of their series.
+# A built-in kind of target that an endpoint may poll → the labels of the target's series.
 KIND_LABELS: Mapping[str, tuple[Label[Any], ...]] = {
     collector.polls: collector.labels
     for collector in (
@@ -40,7 +40,7 @@ _NEEDS_PAGE = "needs the key 'page', which names the query parameter of the page
 _WITH_INFO = "set together with 'info', which takes neither a label nor a scale"
 # Labels that Prometheus, histograms, summaries or the exporter's own series use.
 _TAKEN_LABELS = frozenset({"account", "le", "quantile", "job", "instance"})
-# An endpoint's name is also the name of its operation, and by default that of the kind that it defines.
+# The name of an endpoint is also the name of a collector and an operation and, by default, of a kind of target.
 TAKEN_COLLECTOR_NAMES = frozenset(
     {*(collector.name for collector in CATALOGUE), *(operation.name for operation in OPERATIONS), ACCOUNT_KIND}
 )
@@ -58,7 +58,7 @@ def _parse_expression(value: object) -> Expression:
 
 
 def _secret_problem(expression: Expression) -> str:
-    """Return why the values of an expression must not be labels; empty if no field in it is named like a secret."""
+    """Return why the values of an expression must not be labels; empty without a field that is named like a secret."""
     secrets = sorted(filter(is_secret_name, expression.fields()))
     return f"reads {secrets[0][:60]}, which is named like a secret and cannot be a label" if secrets else ""
 
@@ -112,7 +112,7 @@ def _parse_id(value: str) -> str:
 
 
 def _given(section: Section, keys: Sequence[str]) -> list[str]:
-    # A key that is not set may have an empty default, which is not null.
+    # A key that is not set may have an empty default instead of null.
     return [key for key in keys if key in section.model_fields_set and getattr(section, key) is not None]
 
 
@@ -140,7 +140,7 @@ class TargetList(Section):
     more: ExpressionField | None = Field(default=None, description="An expression for whether another page follows.")
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require `page` for the keys that depend on it, and a path without a target's id."""
+        """Require the key `page` for `size` and `more`, and a path without a target's id."""
         lacks_page = self.page is None
         return broken(
             (lacks_page and self.size, "size", _NEEDS_PAGE),
@@ -175,11 +175,11 @@ class EndpointMetric(Section):
         return tuple(self.info) or ((self.label,) if self.label else ())
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require one source, a name and keys that fit it, and no label from a field that is named like a secret."""
+        """Require one source, a name and keys that fit the source, and no label from a field named like a secret."""
         sources = _given(self, _SOURCE_KEYS)
         if len(sources) != 1:
             found = " and ".join(sources) or "none"
-            # The fault is that of the second source or, without any, that of the metric itself.
+            # The error is shown at the second source or, if there is no source, at the metric.
             yield tuple(sources[1:2]), f"found {found}, expected one of {', '.join(_SOURCE_KEYS)}"
             return
         source = sources[0]
@@ -197,7 +197,7 @@ class EndpointMetric(Section):
             yield (source,), problem
 
     def _suffix_conflicts(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
-        """Require a suffix of the name if the metric's source is one of `users`, and refuse it otherwise."""
+        """Require a suffix of the name for a metric with one of the sources `users`; refuse the suffix for others."""
         has_suffix = self.name.endswith(suffix)
         shown = f"'{self.name[:60]}'"
         if source in users and not has_suffix:
@@ -226,16 +226,16 @@ class Endpoint(Section):
 
     @property
     def target_kind(self) -> str:
-        """The kind of the endpoint's targets; without a key that defines them, the account itself is polled."""
+        """The kind of the endpoint's targets; `account` if none of the keys `each`, `ids` and `kind` is set."""
         return self.kind or self.own_kind or ACCOUNT_KIND
 
     @property
     def own_kind(self) -> str:
-        """The kind of target that the endpoint defines, and the prefix of its labels; empty if it defines none."""
+        """The kind of the targets from `each` or `ids`, and the prefix of their labels; empty without these keys."""
         return (self.label or self.name) if self.each is not None or self.ids else ""
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Require targets, a path, a label and metrics that fit each other, without duplicates."""
+        """Require targets, a path, a label and metrics that fit each other; refuse duplicate ids and metrics."""
         given = _given(self, _TARGET_KEYS)
         yield from self._target_conflicts(given)
         yield from broken((not self.metrics, "metrics", "is empty; expected metrics"))

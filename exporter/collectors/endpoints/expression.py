@@ -13,10 +13,10 @@ from jmespath.visitor import TreeInterpreter
 Node = dict[str, Any]
 # The most levels of a syntax tree. A tree is evaluated recursively, and Python limits the depth of recursion.
 MOST_LEVELS = 100
-# Functions that accept null, which also stands for a missing field. The result of another function is null if one of
-# its arguments is null.
+# Functions that accept null as an argument; a missing field is null, too. Any other function returns null if an
+# argument is null.
 _ACCEPT_NULL = frozenset({"not_null", "type", "to_array", "to_string"})
-# Functions of a list; a null in the list is ignored. If there are only nulls, the result is null.
+# Functions of a list. Nulls in the list are ignored; if all items are null, the result is null.
 _IGNORE_NULLS = frozenset({"sum", "avg", "min", "max"})
 
 
@@ -26,11 +26,11 @@ class ExpressionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression; `compile_expression` creates it.
+    """A compiled expression, created by `compile_expression`.
 
     Attributes:
         text: the text in the configuration; in a branch, that of the whole expression.
-        tree: the syntax tree, as the library jmespath returns it.
+        tree: the syntax tree of the library jmespath.
     """
 
     text: str
@@ -53,7 +53,7 @@ class Expression:
             raise ExpressionError(f"cannot be evaluated: {_first_line(error)}") from None
 
     def canonical(self) -> str:
-        """Return the same text for expressions that differ only in blanks, quotes of names, or the order of keys."""
+        """Return one text for expressions that differ only in blanks, quotes of names, or the order of keys."""
         return json.dumps(_sorted_tree(self.tree), sort_keys=True)
 
     def fields(self) -> frozenset[str]:
@@ -61,14 +61,14 @@ class Expression:
         return frozenset(str(node["value"]) for node in _nodes(self.tree) if node["type"] == "field")
 
     def branches(self) -> Mapping[str, "Expression"] | None:
-        """Return key → expression for an expression such as `{a: A, b: B}`; None for any other expression."""
+        """Return key → expression if the expression has the form `{a: A, b: B}`, else None."""
         if self.tree["type"] != "multi_select_dict":
             return None
         return {str(node["value"]): Expression(self.text, node["children"][0]) for node in self.tree["children"]}
 
     def is_null(self, document: object) -> bool:
-        """Return whether the expression is a path such as `data.Chart`, and the document has null in this field."""
-        # The tree of such a path consists of subexpressions and fields; `current` is an `@`, the document itself.
+        """Return whether the expression is a path of fields, such as `data.Chart`, to a null in the document."""
+        # The tree of a path consists of subexpressions and fields; `current` is an `@`, the document itself.
         nodes = [node for node in _nodes(self.tree) if node["type"] not in ("subexpression", "current")]
         for node in nodes:
             if node["type"] != "field" or not isinstance(document, dict) or node["value"] not in document:
@@ -99,7 +99,7 @@ def compile_expression(text: str) -> Expression:
 
 
 def whole_as_integer(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Convert a whole float such as `28.0`, which the platform may send for an integer; return other values as is."""
+    """Convert a whole float to an integer, as platforms may send `28.0` for 28; return other values unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -122,7 +122,7 @@ def _check_function(node: Node) -> None:
         raise ExpressionError(f"{name}() takes {least}{len(signature)} argument(s), found {argument_count}")
 
 
-def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - it may be a bound of a slice
+def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - also a bound of a slice
     if not isinstance(node, dict):
         return node
     children = [_sorted_tree(child) for child in node.get("children", ())]
@@ -130,7 +130,7 @@ def _sorted_tree(node: Any) -> Any:  # noqa: ANN401 - it may be a bound of a sli
 
 
 def _children(node: Node) -> list[Node]:
-    # The children of a slice are its bounds, which are no nodes.
+    # The children of a slice are numbers or null, not nodes.
     return [child for child in node.get("children", ()) if isinstance(child, dict)]
 
 
@@ -150,7 +150,7 @@ def _is_too_deep(tree: Node) -> bool:
     return bool(level)
 
 
-class _Tolerant(TreeInterpreter):  # type: ignore[misc] # its stubs are partial
+class _Tolerant(TreeInterpreter):  # type: ignore[misc] # the library's stubs are partial
     """Evaluates an expression; a null as an argument of a function is not an error."""
 
     def visit_function_expression(self, node: Node, value: Any) -> Any:  # noqa: ANN401 - the library's signature

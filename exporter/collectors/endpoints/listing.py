@@ -24,7 +24,7 @@ LIST_SUFFIX = "_list"
 
 
 class _Announced(Enum):
-    """What a page of a list says about further pages."""
+    """Whether a page of a list says that another page follows."""
 
     ANOTHER_PAGE = auto()
     NO_PAGE = auto()
@@ -36,10 +36,10 @@ class _Found:
     """The items of a list's pages.
 
     Attributes:
-        ids: all ids, even those that cannot be polled.
-        resources: id → resource, of those that can be polled.
-        is_complete: whether the pages contain every target.
-        date: the platform's time in the last page that has one.
+        ids: the ids in the pages, including ids that cannot be polled.
+        resources: id → resource, without the ids that cannot be polled.
+        is_complete: False if a target may be missing in the pages.
+        date: the platform's time at the latest page whose answer has a time; None if no answer has one.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -49,7 +49,7 @@ class _Found:
 
     def add(self, resource: Resource | None) -> None:
         if resource is None or resource.id in self.ids:
-            # If an id is there twice, items may have moved to other pages between the requests.
+            # If an id is listed twice, items may have moved to other pages between the requests.
             self.is_complete = False
             return
         self.ids.add(resource.id)
@@ -58,10 +58,10 @@ class _Found:
 
 
 class EndpointListCollector(Collector):
-    """Discovers the targets that one endpoint has in an account.
+    """Discovers the targets of an endpoint in an account.
 
     Attributes:
-        kind: the kind of the targets that it discovers.
+        kind: the kind of the discovered targets.
     """
 
     polls = "account"
@@ -89,11 +89,11 @@ class EndpointListCollector(Collector):
 
     @property
     def section(self) -> str:
-        """The key under `collectors:` of the endpoint whose targets it lists."""
+        """The endpoint's key under `collectors:`, which has the settings of the list, too."""
         return self._endpoint_name
 
     async def poll(self, context: Context, target: Target) -> PollResult:
-        """Read the list and report its targets; after a failure, those found so far, if any, as an incomplete list.
+        """Read and report the list of targets; if a page fails, report the earlier pages as an incomplete list.
 
         Raises:
             NotAvailable: the platform has no data for the list; nothing is reported.
@@ -126,7 +126,7 @@ class EndpointListCollector(Collector):
             if announced is _Announced.NO_PAGE or not self._listing.page:
                 return
             if len(found.ids) == count_before:
-                # The list ends here only if the page is empty and does not announce another one.
+                # The list is complete only if the page is empty and does not announce another page.
                 is_end = not items and announced is _Announced.NOTHING
                 found.is_complete = found.is_complete and is_end
                 return
@@ -150,7 +150,7 @@ class EndpointListCollector(Collector):
         return items, _Announced.ANOTHER_PAGE if more else _Announced.NO_PAGE
 
     def _resource(self, item: Any) -> Resource | None:  # noqa: ANN401 - any JSON
-        """Return the resource of an item; None if the item's id is neither an integer nor a text, or is empty."""
+        """Return the resource of an item; None if the item's id is empty, or of another type than integer and text."""
         found = whole_as_integer(_evaluate(self._listing.id, item, "id"))
         if isinstance(found, bool) or not isinstance(found, int | str) or found == "":
             return None

@@ -1,4 +1,4 @@
-"""Checks that the names of configured endpoints, of the kinds of their targets and of their metrics do not clash."""
+"""Finds conflicts between the names of endpoints, kinds, labels and metrics, both configured and built-in."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -8,7 +8,7 @@ from exporter.collectors.endpoints.listing import LIST_SUFFIX
 from exporter.validation.configuration_errors import KeyPath, suggestion
 from exporter.validation.section import Conflict, duplicates
 
-# The prefixes of the exporter's own metrics, of configured SQL queries, of the process and Python, and of Prometheus.
+# Prefixes of metrics: of the exporter itself, of configured SQL queries, of the process, of Python and of Prometheus.
 _TAKEN_PREFIXES = ("edge_exporter_", "edge_target_", "edge_api_", "edge_database_", "process_", "python_", "scrape_")
 _TAKEN_NAMES = frozenset({
     "up", "ALERTS", "ALERTS_FOR_STATE", "edge_up", "edge_targets", "edge_alert_threshold",

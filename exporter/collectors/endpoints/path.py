@@ -1,4 +1,4 @@
-"""The paths of configured endpoints: they follow the account's base URL, and may contain an id and dates."""
+"""The paths of configured endpoints, which follow the account's base URL, and may contain an id and dates."""
 
 import re
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ _NOT_IN_A_PATH = re.compile(r"[\s\\#\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path with its placeholders; `parse_path` creates it.
+    """A path with placeholders, created by `parse_path`.
 
     Attributes:
         text: the text in the configuration.
         template: the path as an input of `str.format_map`, for the result of `parameters`.
-        has_target_id: whether it contains `{id}`.
-        days_ago: the numbers N of its `{days_ago:N}`.
+        has_target_id: whether the path contains `{id}`.
+        days_ago: the numbers N of the placeholders `{days_ago:N}`.
     """
 
     text: str
@@ -31,12 +31,12 @@ class Path:
     days_ago: tuple[int, ...]
 
     def canonical(self) -> str:
-        """Return the same text for paths that differ only in the order of their query parameters."""
+        """Return one text for paths that differ only in the order of the query parameters."""
         before_query, _, query = self.template.partition("?")
         return "&".join((before_query, *sorted(query.split("&"))))
 
     def parameters(self, target_id: str, now: datetime) -> Mapping[str, Scalar]:
-        """Return the values that `template` may need for a target at a time, not percent-encoded."""
+        """Return the values for the fields of `template`, for a target at the time `now`; not percent-encoded."""
         dates = {f"days_ago_{days}": (now - timedelta(days=days)).date().isoformat() for days in self.days_ago}
         return {"id": target_id, "today": now.date().isoformat(), **dates}
 

@@ -25,7 +25,7 @@ _MOMENT: TypeAdapter[datetime | None] = TypeAdapter(Moment)
 
 
 def metric_of(declared: EndpointMetric, path: Path) -> Metric[Document]:
-    """Return a configured metric in the form that built-in collectors use; `path` is that of its endpoint."""
+    """Return a configured metric in the form that built-in collectors use; `path` is the endpoint's path."""
     help_text = declared.help or f"Read from GET {path.text}, polled."
     name, labels = declared.name, declared.labels
     gauge, source = declared.value, declared.days or declared.month
@@ -65,7 +65,7 @@ def _read(
 
 
 def _convert_present(found: object, expression: Expression | None, document: object, convert: Convert[T]) -> T | None:
-    """Convert a result, even a null that `Expression.is_null` finds; any other null is missing, and gives None."""
+    """Convert a result, also a null that the answer contains (`Expression.is_null`); None for a missing result."""
     is_null_of_answer = expression is not None and expression.is_null(document)
     is_missing = found is None and not is_null_of_answer
     return None if is_missing else convert(found)
@@ -77,7 +77,7 @@ def _by_label(
     """Return label value → converted result, without missing ones; None if the answer lacks the data."""
     if found is None:
         return None
-    # An expression such as `{a: A, b: B}` has a branch for each label value.
+    # An expression of the form `{a: A, b: B}` has a branch for each label value.
     branches = expression.branches() or {}
     entries = _pairs(found)
     if len(entries) > MOST_SAMPLES:
@@ -87,7 +87,7 @@ def _by_label(
         value = _convert_present(entry, branches.get(key), document, convert)
         if value is not None:
             converted[key] = value
-    # `{a: A, b: B}` gives an object also for an answer with neither A nor B. Without branches, an empty object is data.
+    # `{a: A, b: B}` gives an object even if the answer lacks A and B. Without branches, an empty object is data.
     is_missing = bool(branches) and not converted
     return None if is_missing else converted
 
@@ -109,7 +109,7 @@ def _pairs(found: object) -> Mapping[str, object]:
 
 
 def _require_pairs(items: list[Any], first: str) -> list[Any]:
-    """Return the items; raise ExpressionError if one is not a list of two values. `first` names the first value."""
+    """Return the items; raise ExpressionError if one is not a pair. The message calls the first value `first`."""
     for item in items:
         if not isinstance(item, list) or len(item) != _PAIR_LENGTH:
             raise ExpressionError(f"found {_kind(item)} in a list, expected pairs such as [{first}, Count]")
@@ -132,7 +132,7 @@ def _timestamp(found: object, scale: float) -> float | None:
     try:
         return timestamp(_MOMENT.validate_python(found))
     except (ValidationError, OverflowError):
-        # It has the form of a date but is none, such as a leap second or the 30th of February.
+        # A date that Python cannot convert, such as a leap second or the 30th of February, gives no value.
         if DATE.match(found):
             return None
         raise ExpressionError("found a text that is not a date, expected a date or unix seconds") from None
@@ -154,7 +154,7 @@ def _month(declared: EndpointMetric, found: object) -> MonthToDate | None:
 
 
 def _chart(found: object, scale: float) -> Mapping[str, float | None]:
-    """Return day → the sum of its entries that are counts; None if none of them is one."""
+    """Return day → the sum of the day's entries that are counts (`is_count`); None for a day without such an entry."""
     if isinstance(found, dict):
         entries: list[Any] = list(found.items())
     elif isinstance(found, list):
