@@ -50,7 +50,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[T]):
-    """An operation: of the interface document, an undocumented one that deployments have, or a configured endpoint.
+    """An operation of the interface document, an operation that some deployments have, or a configured endpoint.
 
     Attributes:
         name: the value of the label `operation`.

@@ -108,7 +108,7 @@ READ_BY_UPDATE = replace(
     writes=False,
 )
 
-# The interface document does not contain this operation; deployments have it.
+# The interface document does not contain this operation, but some deployments have it.
 READ = replace(
     READ_BY_UPDATE,
     name="script",

@@ -291,7 +291,7 @@ class PollCalls:
     def _time_limit(self, attempt: int) -> float:
         if attempt == 1:
             return self.client.timeout
-        # The retry may have waited for the budget until less time than the shortest limit was left.
+        # While the retry waited for the budget, the time left may have become shorter than `SHORTEST_ATTEMPT`.
         return min(self.client.timeout, max(SHORTEST_ATTEMPT, self.until - self.client.clocks.monotonic()))
 
     def _wait_before_retry(self, operation: Operation[T], error: PlatformError, attempt: int) -> float | None:

@@ -43,7 +43,7 @@ def connector(
     proxy = proxy_of(base_url)
 
     async def connect() -> httpx.AsyncBaseTransport:
-        # Importing aiohttp takes long. On an executor, the daemon can answer scrapes meanwhile.
+        # Importing aiohttp takes long: on the event loop, it would delay scrapes.
         await blocking(lookups, import_module, "exporter.platform.http.transport")
         from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
