@@ -23,7 +23,7 @@ _Labels = TypeVar("_Labels", bound=tuple[str, ...])
 # Upper bounds of the buckets of histograms, in seconds.
 _CALL_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _LOOP_LAG_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-# Alerts use these reasons of failed requests, so there are series of them from the start, with the value 0.
+# Alerts count failed requests with these reasons, so their series exist from the start, with the value 0.
 ALERTED_REASONS = ("unauthorized", "forbidden", "credential", "rate_limited", "server_error", "timeout", "refused")
 
 

@@ -1,4 +1,4 @@
-"""Creates the responses of the platform: payloads, envelopes, and errors in each format."""
+"""Creates the platform's responses: payloads, envelopes, and errors in several formats."""
 
 import json
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-# The titles of errors, by RFC 9110. Those of Python's `http` module differ between its versions.
+# HTTP status → title of the error (RFC 9110). The titles in Python's `http` module depend on Python's version.
 _TITLES = {400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 415: "Unsupported Media Type",
            422: "Unprocessable Content"}  # fmt: skip
 
@@ -23,7 +23,7 @@ def enveloped(data: Any, *, default_error: bool = False, error_has_status: bool 
 
 
 def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:
-    """Return a failure in an envelope, with its `status_code` unless this is None; the HTTP status means success."""
+    """Return a failure in an envelope, with a `statusCode` if one is given; the HTTP status means success."""
     error: dict[str, Any] = {"success": False, "message": message, "errorKey": error_key}
     if status_code is not None:
         error["statusCode"] = status_code
@@ -33,7 +33,7 @@ def refused(error_key: str, message: str, *, status_code: int | None = None, sta
 def problem(
     status: int, detail: str, instance: str, fields: Sequence[tuple[str, str]] = (), trace_id: str = ""
 ) -> Response:
-    """Return an error as problem details (RFC 9457); `fields` has the name and the message of each wrong field."""
+    """Return an error as problem details (RFC 9457); `fields` has the names and messages of wrong fields."""
     content: dict[str, Any] = {"title": _TITLES[status], "status": status, "detail": detail, "instance": instance}
     if fields:
         errors = [{"field": field, "message": message} for field, message in fields]

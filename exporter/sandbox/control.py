@@ -1,4 +1,4 @@
-"""The control endpoints, with which tests and people change what the sandbox answers."""
+"""The control endpoints, with which tests and people change the sandbox's answers."""
 
 import inspect
 import json
@@ -26,11 +26,11 @@ from exporter.sandbox.world import DATABASES, World
 from exporter.sandbox.world_clock import WorldClock
 
 _MOST_LISTED_OF_A_KIND: Final = 1_000
-# An amount in the parameters of an event is at most this far from 0, so that no sum of the world overflows.
+# The largest amount, positive or negative, in the parameters of an event. Sums of much larger ones could overflow.
 _LARGEST_AMOUNT: Final = 10**9
 _INDEX: Final = files(__package__).joinpath("index.txt").read_text("utf-8")
 
-# Event → the method that it calls, as a path from the `World`.
+# Event → the method that the event calls, as a path of attributes from the `World`.
 _METHODS: Final = {
     "access_list_entry": "access_lists.add_entry",
     "breach_burst": "rate_limits.add_breaches",
@@ -108,7 +108,7 @@ def _event_descriptions(world: World) -> dict[str, dict[str, Any]]:
 
 
 def _trigger(world: World, given: Mapping[str, Any]) -> object:
-    """Trigger an event; return the id of the resource that it creates, or None if it creates none."""
+    """Trigger an event. Return the id of the new resource if the event creates one, otherwise None."""
     events = _events(world)
     event: Any = events.get(str(given.get("event")))
     if event is None:
@@ -119,13 +119,13 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
         if is_amount and abs(value) > _LARGEST_AMOUNT:
             raise RequestError(f"{key}: must be from -{_LARGEST_AMOUNT} to {_LARGEST_AMOUNT}")
     try:
-        # Strict, because a number in quotes would evade the limit above. A date in JSON is accepted all the same.
+        # Strict, because a number in quotes would evade the limit above. Strict validation of JSON still accepts dates.
         call = TypeAdapter(event, config=ConfigDict(strict=True, allow_inf_nan=False))
         return call.validate_json(json.dumps(parameters))
     except ValidationError as error:
         raise RequestError(*reasons(error)) from error
     except KeyError as error:
-        # The method of the event looks up the resource by its id or name.
+        # The event's method raises KeyError for an unknown id or name.
         raise RequestError(f"nothing that can be changed has the id or name {error.args[0]}") from error
     except ValueError as error:
         raise RequestError(str(error)) from error

@@ -25,7 +25,7 @@ async def _on_pipeline_or_cursor(request: Request) -> Response:
     token_kind = world.tokens.valid.get(bearer_token(request))
     if token_kind is None:
         return payload({"error": "Unauthorized: the request carries no valid access token"}, 401)
-    # A host such as `orders.lite.example.net` names a database; any other host means the first database.
+    # A host of the form `orders.lite.example.net` names the database; a host of another form means the first database.
     named_host = _HOST.fullmatch(request.headers.get("host", ""))
     database = world.databases.get(DATABASES[0] if named_host is None else named_host["database"].lower())
     if database is None:

@@ -18,7 +18,7 @@ _BATON_SECONDS: Final = 10.0
 
 
 class _Parked(NamedTuple):
-    """A stream that waits for its next pipeline."""
+    """A stream that waits for its client's next pipeline."""
 
     stream: Stream
     kind: TokenKind
@@ -29,7 +29,7 @@ class _File:
     def __init__(self, noise: Noise) -> None:
         self._folder = TemporaryDirectory(prefix="sandbox-database-", ignore_cleanup_errors=True)
         self.path = str(Path(self._folder.name) / "database.sqlite3")
-        # This creates the file: `connect` opens only an existing one.
+        # Create the file, because `sql.connect` opens only an existing file.
         sqlite3.connect(self.path).close()
         self._connection = connect(self.path, read_only=False)
         # With a write-ahead log, clients that only read do not prevent `refresh`.
@@ -49,7 +49,7 @@ class _File:
 
 
 class Database:
-    """One database; its file is created for the first pipeline."""
+    """One database of the account. The file is created for the first pipeline."""
 
     def __init__(self, noise: Noise, clock: WorldClock) -> None:
         self._noise = noise
@@ -83,7 +83,7 @@ class Database:
         return {"baton": next_baton, "base_url": None, "results": results}
 
     def close(self) -> None:
-        """Close every connection, and remove the file."""
+        """Close all connections, and remove the file."""
         for parked in self._parked.values():
             parked.stream.close()
         if self._file is not None:
@@ -103,7 +103,7 @@ class Database:
         raise ProtocolError("The baton is invalid, or its stream has expired")
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
-        """Keep a stream for its next pipeline, and return its baton."""
+        """Keep a stream for the next pipeline, and return the baton that this pipeline has to contain."""
         self._baton_count += 1
         baton = self._noise.guid(self._baton_count)
         self._parked[baton] = _Parked(stream, kind, self._clock.monotonic() + _BATON_SECONDS)

@@ -1,4 +1,4 @@
-"""The DNS zones of the account, their simulated traffic, and its statistics."""
+"""The DNS zones of the account, and the statistics of their simulated traffic."""
 
 import math
 from collections import Counter
@@ -13,13 +13,13 @@ from exporter.sandbox.timestamps import DAY, date_number, date_of, day_number
 from exporter.sandbox.world_clock import WorldClock
 
 FIRST_ZONE_ID: Final = 101
-_HISTORY_DAYS: Final = 1_000  # charts do not contain older days
-_WINDOW_DAYS: Final = 30  # unless both ends of a window are requested
-# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
+_HISTORY_DAYS: Final = 1_000  # charts do not contain earlier days
+_WINDOW_DAYS: Final = 30  # the days of a chart, unless the request has both ends of a window
+# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 # Days of the week, counted from Thursday, the day of 1970-01-01.
 _WEEKEND: Final = frozenset({2, 3})
-# The shape of a zone's answers depends on its place modulo this number.
+# The shape of a zone's answers depends on the zone's `ResourceIds.place` modulo this number.
 _VARIETY: Final = 12
 
 
@@ -29,14 +29,14 @@ class _Traffic:
 
     zone_id: int
     volume: float  # queries of an average weekday
-    amplitude: float  # how far the queries rise above their average at the peak, as a share of the average
+    amplitude: float  # at the peak, the rate of queries is 1 + amplitude times the average
     peak: float  # a time of the day; 0.5 is noon
     smart_share: float
     record_types: dict[str, float]  # RR type code → share
     day_noise: Noise
 
     def served(self, day: int, part: float) -> int:
-        """Return the number of queries until this part of a day has passed; 1 or more means the whole day."""
+        """Return the number of queries in the first `part` of a day, a fraction; 1 or more means the whole day."""
         weekend_factor = 0.7 if day % 7 in _WEEKEND else 1.0
         whole_day = int(self.volume * weekend_factor * (0.85 + 0.3 * self.day_noise.fraction(day)))
         if part >= 1.0:
@@ -47,7 +47,7 @@ class _Traffic:
         return int(whole_day * (part + self.amplitude * swing / turn))
 
     def by_record_type(self, queries: int) -> dict[str, int]:
-        """Return RR type code → number; the numbers add up to `queries`."""
+        """Return RR type code → number of queries; the numbers add up to `queries`."""
         parts = {code: int(queries * share) for code, share in self.record_types.items()}
         parts["1"] += queries - sum(parts.values())  # type A gets what rounding has left over
         return parts
@@ -56,7 +56,7 @@ class _Traffic:
 class DnsZones:
     """The account's DNS zones and their queries.
 
-    Except for `add_zone`, the methods raise KeyError if there is no such zone.
+    The methods except `add_zone` raise KeyError for the id of an unknown zone.
     """
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
@@ -85,25 +85,25 @@ class DnsZones:
         self._added.setdefault(self.zones.require(zone_id), Counter())[number] += queries
 
     def true_queries(self, zone_id: int, day: date) -> int:
-        """Return the number of a zone's queries of a day so far."""
+        """Return the number of a zone's queries on a day, until the world's present time."""
         return self._queries_until(self._traffic(zone_id), date_number(day), self._clock.now())
 
     def statistics(self, zone_id: int, start: float | None = None, end: float | None = None) -> dict[str, Any]:
         """Return a zone's statistics between two times in unix seconds, as the platform sends them.
 
-        If one of the times is None, the statistics are those of the last 30 days.
+        If one or both of the times are None, the last 30 days are used.
         """
         traffic, now = self._traffic(zone_id), self._clock.now()
         if start is None or end is None:
             start, end = now - _WINDOW_DAYS * DAY, now
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
-        ends_at_midnight = end % DAY == 0  # such a window includes the whole day that begins then
+        ends_at_midnight = end % DAY == 0  # then the day that begins at this midnight is included
         limit = min(now, end + DAY if ends_at_midnight else end)
         queries: dict[str, int] = {}
         smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
             counted = self._queries_until(traffic, day, min((day + 1) * DAY, limit))
-            # Of the oldest day, queries before the window are left out: all of them if the window begins in the future.
+            # Queries before the window are left out of its first day. The window may begin later than now, hence `min`.
             begins_within_day = start > day * DAY
             left_out = min(counted, self._queries_until(traffic, day, start)) if begins_within_day else 0
             bucket = f"{date_of(day)}T00:00:00Z"
@@ -140,7 +140,7 @@ class DnsZones:
         )
 
     def _queries_until(self, traffic: _Traffic, day: int, moment: float) -> int:
-        """Return the number of queries of a day until a time in unix seconds, with those that events added."""
+        """Return the number of queries of a day until a time in unix seconds, with the queries that events added."""
         part = (moment - day * DAY) / DAY
         if part < 0:
             return 0
@@ -149,7 +149,7 @@ class DnsZones:
 
 
 def _chart(content: dict[str, int], shape: str | None, *, has_floats: bool) -> dict[str, float] | None:
-    """Return a chart as the platform sends it; the shape is None, `null` or `empty`."""
+    """Return a chart as the platform sends it; the shape `null` gives null, and `empty` an empty chart."""
     if shape is not None:
         return None if shape == "null" else {}
     if not has_floats:

@@ -12,7 +12,7 @@ from exporter.sandbox.timestamps import DAY, iso_long, iso_of, month_start
 from exporter.sandbox.world_clock import WorldClock
 
 FIRST_SCRIPT_ID: Final = 7
-# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
+# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
 _RATE, _CPU, _MODIFIED = range(1, 4)
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
 _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000
@@ -29,7 +29,7 @@ class Month(NamedTuple):
 class Scripts:
     """The account's edge scripts.
 
-    `rename_script`, `set_month`, `month_to_date` and `answer` raise KeyError if there is no such script.
+    `rename_script`, `set_month`, `month_to_date` and `answer` raise KeyError for the id of an unknown script.
     """
 
     def __init__(self, noise: Noise, clock: WorldClock, count: int) -> None:
@@ -37,11 +37,11 @@ class Scripts:
         self._noise = noise
         self._clock = clock
         self._began_at = clock.now()
-        # Script → the fields that replace its recorded ones.
+        # Script id → the fields that replace recorded fields.
         self._changed: defaultdict[int, dict[str, Any]] = defaultdict(dict)
-        # Script and beginning of a month in unix seconds → what `set_month` has added to the values of that month.
+        # Script id and beginning of a month in unix seconds → what `set_month` has added to the values of that month.
         self._additions: dict[tuple[int, float], Month] = {}
-        self._secrets: list[tuple[int, str]] = []  # the script and the name of each
+        self._secrets: list[tuple[int, str]] = []  # the id of the script, and the name of the secret
 
     def add_script(self, name: str, script_id: int | None = None) -> int:
         """Add a script and return its id."""
@@ -77,7 +77,7 @@ class Scripts:
         )
 
     def update(self, script_id: int, name: str | None, script_type: int | None) -> None:
-        """Change the name and the type of a script; None, or the present value, changes nothing."""
+        """Set the name and the type of a script; None keeps the old one. A new value also changes `LastModified`."""
         if name is not None and name != self.scripts.name(script_id):
             self.rename_script(script_id, name)
         if script_type is not None and script_type != self._row(script_id)["ScriptType"]:
@@ -88,7 +88,7 @@ class Scripts:
         return (script_id, name) in self._secrets
 
     def add_secret(self, script_id: int, name: str) -> dict[str, Any]:
-        """Add a secret to a script, and return it as the platform sends it."""
+        """Add a secret to a script, and return the secret as the platform sends it."""
         self._secrets.append((script_id, name))
         return {"Id": len(self._secrets), "Name": name, "LastModified": iso_long(self._clock.now())}
 
@@ -122,7 +122,7 @@ class Scripts:
         """Return the values of the month to date as they would be without `set_month`."""
         now = self._clock.now()
         passed = now - month_start(now)
-        # The integral of 1 + 0.5 sin: it always rises, faster before noon than after it.
+        # The integral of 1 + 0.5 * sin(2 pi * part of the day): it rises faster before noon than after noon.
         weighted_seconds = passed + 0.5 * DAY / (2 * math.pi) * (1 - math.cos(2 * math.pi * passed / DAY))
         requests_a_second = 0.0 if self._row(script_id)["Deleted"] else self._noise.between(5, 80, _RATE, script_id)
         requests = int(requests_a_second * weighted_seconds)

@@ -34,7 +34,7 @@ class HttpAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request to which a fault applies, and the application that would answer it."""
+    """A request to which a fault applies, and the application that would answer without the fault."""
 
     app: ASGIApp
     scope: Scope
@@ -58,7 +58,7 @@ class Exchange:
         return HttpAnswer(head["status"], headers, bytes(body))
 
     async def answer(self, answer: HttpAnswer, part: bytes | None = None) -> None:
-        """Send an answer; with `part`, send only this part of its body, and do not end the answer."""
+        """Send an answer. If `part` is given, send it instead of the whole body, and leave the answer unfinished."""
         headers = [*answer.headers, (b"content-length", b"%d" % len(answer.body))]
         await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
         body = answer.body if part is None else part
@@ -89,8 +89,9 @@ _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterV
 
 
 class Fault(BaseModel):
-    """A fault of requests of `path`, or of paths that `path_regex` matches as a whole; of any path if both are None.
+    """A fault of requests of `path`, or of paths that `path_regex` matches as a whole.
 
+    If both are None, the fault applies to all paths except those of the sandbox's own pages and control endpoints.
     `times` is the number of requests to which the fault applies; None means no limit.
     """
 
@@ -142,7 +143,7 @@ class StatusFault(Fault):
 
 
 class DelayFault(Fault):
-    """Send the right answer after a delay of so many seconds."""
+    """Send the right answer after a number of seconds."""
 
     seconds: _Seconds
 
@@ -187,7 +188,7 @@ class ResetFault(_IncompleteFault):
 
 
 class TruncateFault(Fault):
-    """Send half of the body as if it were complete."""
+    """Send half of the body as a complete answer."""
 
     async def apply(self, exchange: Exchange) -> None:
         """Send the half."""
@@ -236,7 +237,7 @@ class Scripted:
 
 
 class Faults:
-    """The scripted faults. Of those that apply to a request and are not used up, the oldest is used."""
+    """The scripted faults. If several apply to a request, the oldest one that is not used up is used."""
 
     def __init__(self) -> None:
         self._scripted: dict[int, Scripted] = {}
@@ -268,7 +269,7 @@ class Faults:
         self._scripted.clear()
 
     def take_for(self, path: str) -> Fault | None:
-        """Return the fault to apply to a request for a path, and count its use; None if there is none."""
+        """Return the fault for a request to a path, and count the use of the fault; None if no fault applies."""
         for scripted in self._scripted.values():
             is_used_up = scripted.hits == scripted.fault.times
             if not is_used_up and scripted.fault.applies_to(path):
@@ -295,7 +296,7 @@ class FaultGate:
 
         fault = None if _EXEMPT.fullmatch(scope["path"]) else self._faults.take_for(scope["path"])
         if scope["method"] == "HEAD":
-            # No route of an operation accepts HEAD. The answer to GET is sent instead; the server leaves out its body.
+            # The routes of operations refuse HEAD, so it becomes a GET. The server leaves out the body of the answer.
             scope = {**scope, "method": "GET"}
         if fault is None:
             await self._app(scope, receive, send_dated)

@@ -13,7 +13,7 @@ class ProtocolError(Exception):
 
 
 def decode(sent: object) -> SqlValue:
-    """Convert a value of the protocol to one of the database; raises ProtocolError if it is not valid."""
+    """Convert a value of the protocol to a value of the database; raises ProtocolError if `sent` is not valid."""
     try:
         match sent:
             case {"type": "null"}:
@@ -56,12 +56,12 @@ def holds(
 
     Args:
         condition: the condition as the client sent it.
-        results: the result of each earlier step; None if it failed or was skipped.
-        errors: the error of each earlier step; None if it did not fail.
+        results: the results of the earlier steps; None for a step that failed or was skipped.
+        errors: the errors of the earlier steps; None for a step without an error.
         autocommit: whether no transaction is open.
 
     Raises:
-        ProtocolError: the condition is not valid, or refers to a step that is not an earlier one.
+        ProtocolError: the condition is not valid. It may refer to earlier steps only.
         RecursionError: the condition is nested too deeply.
     """
     match condition:
@@ -72,7 +72,7 @@ def holds(
         case {"type": "not", "cond": inner}:
             return not holds(inner, results, errors, autocommit=autocommit)
         case {"type": "and" | "or" as kind, "conds": list(several)}:
-            # All parts are evaluated, so that an invalid one is refused.
+            # All parts are evaluated, so that an invalid part is refused.
             each = [holds(inner, results, errors, autocommit=autocommit) for inner in several]
             return all(each) if kind == "and" else any(each)
         case {"type": "is_autocommit"}:

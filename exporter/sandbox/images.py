@@ -12,13 +12,13 @@ _NIGHTLY_TAGS_KEPT: Final = 14
 class Images:
     """The account's container images; some get the tag of a nightly build every day.
 
-    `tags` and `remove_tag` raise KeyError if there is no such image, and `remove_tag` if the tag cannot be removed.
+    `tags` and `remove_tag` raise KeyError for an unknown image, and `remove_tag` for a tag that cannot be removed.
     """
 
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock
         row_by_image = {(row["registry_id"], row["namespace"], row["name"]): row for row in seed("images")}
-        # Image → its tags in order, as the keys of a dictionary: removing an unknown tag raises KeyError.
+        # Image → its tags without nightly builds, as the keys of a dictionary: removing any other tag raises KeyError.
         self._tags = {image: dict.fromkeys(row["tags"]) for image, row in row_by_image.items()}
         self._images_with_builds = {image for image, row in row_by_image.items() if row.get("nightly")}
 

@@ -12,8 +12,7 @@ BEARER_TOKEN: Final = "sandbox-bearer-token"  # noqa: S105 - made up, as the nam
 POWERLESS_KEY: Final = "sandbox-billing-key"
 DATABASE_TOKEN_FULL: Final = "sandbox-database-token-full-access"  # noqa: S105 - made up, as the name says
 DATABASE_TOKEN_READ_ONLY: Final = "sandbox-database-token-read-only"  # noqa: S105 - made up, as the name says
-# The beginning of every DeploymentKey of a script, and of every DefaultValue of a variable. No output of the exporter
-# may contain them.
+# How a script's DeploymentKey and a variable's DefaultValue begin. No output of the exporter may contain these texts.
 DEPLOYMENT_KEY_PREFIX: Final = "sandbox-deployment-key-"
 DEFAULT_VALUE_PREFIX: Final = "sandbox-default-value-"
 DNS_STATISTICS_ROLES: Final = frozenset(
@@ -27,7 +26,7 @@ def sandbox_keys() -> dict[str, str]:
 
 
 class TokenKind(StrEnum):
-    """What a database token allows."""
+    """The access that a database token gives."""
 
     FULL_ACCESS = "full_access"
     READ_ONLY = "read_only"
@@ -37,20 +36,20 @@ _FIRST_PAIR: Final = {DATABASE_TOKEN_FULL: TokenKind.FULL_ACCESS, DATABASE_TOKEN
 
 
 class DatabaseTokens:
-    """The database tokens of the account, each for all of its databases; `valid` is token → what it allows."""
+    """The database tokens of the account. A token is for all databases; `valid` is token → kind."""
 
     def __init__(self) -> None:
         self._pair_count = 1
         self.valid = dict(_FIRST_PAIR)
 
     def generate(self) -> dict[TokenKind, str]:
-        """Create a token of each kind, and return them; earlier tokens stay valid."""
+        """Create a token of each kind, and return the new tokens; earlier tokens stay valid."""
         self._pair_count += 1
         pair = {kind: f"{token}-{self._pair_count}" for token, kind in _FIRST_PAIR.items()}
         self.valid |= {token: kind for kind, token in pair.items()}
         return pair
 
     def regenerate(self) -> dict[TokenKind, str]:
-        """Create a token of each kind, and return them; earlier tokens become invalid."""
+        """Create a token of each kind, and return the new tokens; earlier tokens become invalid."""
         self.valid.clear()
         return self.generate()

@@ -19,7 +19,7 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.world import World
 
 _BASIC_PLAN: Final = 0
-_SMALLEST_PAGE: Final = 5  # if a smaller page is requested, it gets this size
+_SMALLEST_PAGE: Final = 5  # a request for a smaller page gets a page of this size
 _ZONE_PATH: Final = "/shield/shield-zone/{shieldZoneId}"
 
 _dns: Final = partial(operation, errors="script", unauthorised="core")
@@ -54,7 +54,7 @@ def _require_script(world: World, script_id: int) -> int:
 
 
 def _has_default_error(resource_id: int) -> bool:
-    """Return whether a successful answer has an `error` object, not null: the platform sends both."""
+    """Return whether `error` is an object in a successful answer, instead of null: the platform sends both forms."""
     return resource_id % 2 == 1
 
 
@@ -155,7 +155,7 @@ async def shield_access_list(world: TheWorld, list_id: _Id, zone_id: _ShieldZone
 @_protection(f"GET {_ZONE_PATH}/api-guardian")
 async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Response:
     """Return the API guardian of a shield zone."""
-    # The platform refuses with the status 200 here. A zone whose plan the list does not show has no guardian either.
+    # The platform refuses with the status 200 here. A zone whose plan is no integer is refused, too.
     if world.shield.plan(_require_shield_zone(world, zone_id)) in (None, _BASIC_PLAN):
         error_key = "api_guardian.get_api_guardian.no_configuration"
         return refused(error_key, "The shield zone has no API guardian configuration.", status=200)

@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 class Noise:
-    """Computes numbers; `parts` are what a number depends on besides the seed, such as a resource's id and the day."""
+    """Computes numbers from a seed and from `parts`, such as the id of a resource and the number of a day."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed & _MASK
@@ -20,7 +20,7 @@ class Noise:
         return self.narrowed(zlib.crc32(area.encode()))
 
     def narrowed(self, *parts: int) -> "Noise":
-        """Return the noise whose numbers depend on these parts, too."""
+        """Return a `Noise` whose numbers also depend on these parts."""
         return Noise(self.number(*parts))
 
     def number(self, *parts: int) -> int:
@@ -50,7 +50,7 @@ class Noise:
         return options[self.number(*parts) % len(options)]
 
     def chance(self, probability: float, *parts: int) -> bool:
-        """Return whether an event with this probability occurs."""
+        """Return True with this probability."""
         return self.fraction(*parts) < probability
 
     def guid(self, *parts: int) -> str:

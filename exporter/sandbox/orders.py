@@ -10,10 +10,10 @@ from exporter.sandbox.timestamps import DAY, iso_naive
 _INTERVAL_SECONDS: Final = 300
 _KEPT_SECONDS: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
-# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
+# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
 _FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
 _FRESH_SECONDS: Final = 30.0
-# A client may have inserted other orders, with any id.
+# A client may have inserted orders with other ids, or replaced the table by one with ids that are texts.
 _WAITING: Final = "SELECT id FROM orders WHERE shipped IS NULL AND typeof(id) = 'integer' AND id BETWEEN ? AND ?"
 _SCHEMA: Final = """
 CREATE TABLE orders (
@@ -28,17 +28,17 @@ CREATE TABLE orders (
 
 
 class Orders:
-    """The table `orders`, which has an order for every five minutes of the thirty days before its last update."""
+    """The table `orders`. An update fills the table with an order for every five minutes of the last thirty days."""
 
     def __init__(self, noise: Noise, connection: sqlite3.Connection) -> None:
         self._noise = noise
         self._connection = connection
-        # The world's time at the last update; -inf before the first.
+        # The world's time at the last update; -inf before the first update.
         self._updated_at = -math.inf
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to a time of the world, unless the last update is later, or less than 30 seconds earlier.
+        """Update the table to a time of the world, if this is at least 30 seconds after the last update.
 
         Raises:
             sqlite3.Error: the update failed.
@@ -47,12 +47,13 @@ class Orders:
             return
         oldest = now - _KEPT_SECONDS
         since = max(self._updated_at, oldest)
-        # An order's number is its time divided by the interval. The order of `since` was inserted before or is too old.
+        # The number of an order is the time when it was placed, divided by the interval. The order at `since` was
+        # inserted before, or is too old.
         first, last = int(since // _INTERVAL_SECONDS) + 1, int(now // _INTERVAL_SECONDS)
         new = [self._order(number, now) for number in range(first, last + 1)]
         self._connection.execute("BEGIN IMMEDIATE")
         with self._connection:
-            # A client may have inserted an order with this number.
+            # A client may have inserted an order with one of these numbers.
             self._connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?, ?, ?)", new)
             waiting = self._connection.execute(_WAITING, (int(oldest // _INTERVAL_SECONDS), last)).fetchall()
             shipped = [(self._shipped_at(number, now), number) for (number,) in waiting]
@@ -72,7 +73,7 @@ class Orders:
         )
 
     def _shipped_at(self, number: int, now: float) -> str | None:
-        """Return when an order was shipped; None if it is not shipped yet, or never."""
+        """Return when an order was shipped; None for an order that is not shipped yet, or that never will be."""
         if not self._noise.chance(0.98, _FOR_SHIPPED, number):
             return None
         moment = number * _INTERVAL_SECONDS + self._noise.between(1_800, 1.5 * DAY, _FOR_DELAY, number)

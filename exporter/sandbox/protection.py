@@ -9,17 +9,17 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import DAY, day_number, iso_long, iso_naive, iso_of
 from exporter.sandbox.world_clock import WorldClock
 
-# The id of an access list's configuration is the list's own id plus this number.
+# The id of an access list's configuration is the id of the list plus this number.
 CONFIG_ID_OFFSET: Final = 100
 
-# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
+# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2
 _ID_OF_LIST_WITH_NULLS: Final = 9
 
 
 def custom_rule_ids(shield_zone_id: int) -> list[int]:
-    """Return the ids of a shield zone's custom WAF rules; no other zone has the same ids."""
+    """Return the ids of a shield zone's custom WAF rules; other zones have other ids."""
     return [7 * shield_zone_id + place for place in range(_RULES_OF_A_ZONE)]
 
 
@@ -60,15 +60,15 @@ class AccessList:
     shield_zone_id: int
     name: str
     is_enabled: bool
-    grows: bool  # it gets an entry every day, and loses these entries every 30 days
-    modified: float  # when its entries last changed, apart from growth, in unix seconds
-    added: list[str] = field(default_factory=list)  # the entries of events
+    grows: bool  # the list gets an entry every day, and loses these entries every 30 days
+    modified: float  # when the entries last changed, apart from growth, in unix seconds
+    added: list[str] = field(default_factory=list)  # the entries that events have added
 
 
 class AccessLists:
     """The account's custom access lists. In a world that is not healthy, the first list of each shield zone grows.
 
-    `add_entry` raises KeyError if there is no such list.
+    `add_entry` raises KeyError for the id of an unknown list.
     """
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
@@ -78,7 +78,7 @@ class AccessLists:
         modified = (day_number(clock.now()) - 30) * DAY
         for zone in range(1, shield_zones + 1):
             for place, name in enumerate(seed("names", "access_lists")):
-                list_id = 3 * zone + 2 + place  # the first zone has 5 and 6, the second 8 and 9
+                list_id = 3 * zone + 2 + place  # the first zone has the ids 5 and 6, the second 8 and 9
                 enabled = noise.chance(0.7, _ENABLED, list_id)
                 grows = place == 0 and not healthy
                 self.lists[list_id] = AccessList(list_id, zone, name, enabled, grows, modified)
@@ -90,7 +90,7 @@ class AccessLists:
         changed.modified = self._clock.now()
 
     def find(self, shield_zone_id: int, list_id: int) -> AccessList | None:
-        """Return a list of a shield zone; None if the zone has no list with this id."""
+        """Return the list with this id if it belongs to the shield zone, otherwise None."""
         found = self.lists.get(list_id)
         return found if found is not None and found.shield_zone_id == shield_zone_id else None
 

@@ -14,11 +14,11 @@ from exporter.sandbox.world_clock import WorldClock
 WINDOW_DAYS: Final = 28
 _SLOTS_A_DAY: Final = 4
 _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
-# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
+# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST_SECONDS: Final = 1_800.0
 _SHORTEST_BURST_SECONDS: Final = 600.0
-# If bursts take at least this long, and the clock has normal speed, none is fast enough to make an alert fire.
+# Bursts of at least this many seconds are too slow to make an alert fire, if the clock has normal speed.
 _SHORTEST_HEALTHY_BURST_SECONDS: Final = 1_800.0
 
 
@@ -57,15 +57,15 @@ class RateLimit:
     name: str
     shield_zone_id: int
     is_quiet: bool = False  # only events cause breaches
-    has_plain_days: bool = False  # its answers give one number for a day, not counts by action
-    omits_days: bool = False  # its answers do not contain the days
+    has_plain_days: bool = False  # the answers give one number for a day, instead of counts by action
+    omits_days: bool = False  # the answers contain no days
     added: defaultdict[int, list[BreachNumbers]] = field(default_factory=lambda: defaultdict(list))
 
 
 class RateLimits:
     """The account's rate limits; in a healthy world, a burst of breaches lasts half an hour or more.
 
-    The methods raise KeyError if there is no such rate limit.
+    The methods raise KeyError for the id of an unknown rate limit.
     """
 
     def __init__(self, noise: Noise, clock: WorldClock, shield_zones: int, *, healthy: bool) -> None:
@@ -90,7 +90,7 @@ class RateLimits:
         self.limits[rate_limit_id].added[number].append(BreachNumbers(logged, challenged, blocked))
 
     def true_breaches(self, limit_id: int, day: date) -> BreachNumbers:
-        """Return the breaches of a day so far."""
+        """Return the breaches of a rate limit on a day, until the world's present time."""
         return self._breaches_until(self.limits[limit_id], date_number(day), self._clock.now())
 
     def metrics(self, limit_id: int) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class RateLimits:
         }
 
     def _breaches_until(self, limit: RateLimit, day: int, now: float) -> BreachNumbers:
-        """Return the breaches of a day until a time in unix seconds, with those that events added."""
+        """Return the breaches of a day until a time in unix seconds, with the breaches that events added."""
         if now < day * DAY:
             return BreachNumbers()
         breaches = 0 if limit.is_quiet else self._breaches_in_bursts(limit.limit_id, day, now)
@@ -119,7 +119,7 @@ class RateLimits:
 
     def _breaches_in_bursts(self, limit_id: int, day: int, now: float) -> int:
         """Return the number of breaches in the bursts of a day until a time in unix seconds."""
-        # A new world is in a burst, which began a minute ago: one breach every two seconds for the next half hour.
+        # A new world is in a burst, with one breach every two seconds from one minute ago to half an hour from now.
         begins = max(self._began_at - 60, day * DAY)
         ends = min(self._began_at + _OPENING_BURST_SECONDS, (day + 1) * DAY, now)
         opening_breaches = max(0, int((ends - begins) / 2))
@@ -127,7 +127,7 @@ class RateLimits:
         return opening_breaches + sum(self._breaches_in_burst(limit_id, slot, now) for slot in slots)
 
     def _breaches_in_burst(self, limit_id: int, slot: int, now: float) -> int:
-        """Return the number of breaches, so far, in the burst of a quarter of a day; 0 if the quarter has no burst."""
+        """Return the number of breaches until `now` in the burst of a quarter of a day; 0 if there is no burst."""
         if not self._noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0
         begins = slot * _SLOT_SECONDS + self._noise.between(0, _SLOT_SECONDS * 0.8, _BEGINS, limit_id, slot)
@@ -138,7 +138,7 @@ class RateLimits:
 
 def _divided_by_action(limit: RateLimit, breaches: int) -> BreachNumbers:
     """Divide a number of breaches among the actions; if the number rises, no action's count falls."""
-    # Ten successive breaches always have the same actions in the same order.
+    # Of every ten breaches, the first are logged, the next are challenged, and the last are blocked.
     logged, challenged, blocked = seed("shield", "mixes")[limit.limit_id % 2]
     tens, rest = divmod(breaches, logged + challenged + blocked)
     return BreachNumbers(

@@ -10,9 +10,9 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
-# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
+# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _JOB, _ACCOUNT, _ERROR = range(1, 10)
-# The scans of a zone depend on its place modulo this number; these places have special scans.
+# The scans of a zone depend on its `ResourceIds.place` modulo this number. The places named here have special scans.
 _VARIETY: Final = 12
 _FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)
 
@@ -45,9 +45,9 @@ class _Job:
 
 
 class RecordScans:
-    """The latest scan of every zone; in a healthy world, no scan is missing or fails without an event.
+    """The latest scans of the zones. In a healthy world, only events make a scan fail or disappear.
 
-    The methods raise KeyError if there is no such zone.
+    The methods raise KeyError for the id of an unknown zone.
     """
 
     def __init__(self, noise: Noise, clock: WorldClock, zones: ResourceIds, *, healthy: bool) -> None:
@@ -60,7 +60,7 @@ class RecordScans:
         self._zones_without_scan: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scans fail, until scan_released or scan_forgotten; a zone without a scan still has none."""
+        """Make a zone's scans fail, until scan_released or scan_forgotten. A zone that is never scanned has none."""
         self.release_scan(zone_id)
         self._zones_made_to_fail.add(zone_id)
 
@@ -70,7 +70,7 @@ class RecordScans:
         self._zones_without_scan.add(zone_id)
 
     def release_scan(self, zone_id: int) -> None:
-        """Let a zone's scans follow their schedule again, after they were made to fail or removed."""
+        """Let a zone's scans follow their schedule again, after scan_failed or scan_forgotten."""
         self._zones_made_to_fail.discard(self._zones.require(zone_id))
         self._zones_without_scan.discard(zone_id)
 
@@ -81,10 +81,10 @@ class RecordScans:
         if job is None or zone_id in self._zones_without_scan:
             return None
         status = ScanStatus.FAILED if zone_id in self._zones_made_to_fail else job.status(now)
-        ended_at = min(job.ends, now)  # an event may make a scan fail before its regular end
+        ended_at = min(job.ends, now)  # an event may make a scan fail before the end that was scheduled
         failed, completed = status is ScanStatus.FAILED, status is ScanStatus.COMPLETED
         rows = recorded("dns_record_scan")
-        # The number of records is the same for four successive scans.
+        # Four successive scans find the same number of records.
         record_count = self._noise.whole(4, len(rows), _COUNT, zone_id, job.number // 4)
         records = [rows[(zone_id + place) % len(rows)] for place in range(record_count)]
         return {
@@ -109,10 +109,10 @@ class RecordScans:
         pending = self._noise.between(20, 60, _PENDING, zone_id)
         working = self._noise.between(60, 300, _WORKING, zone_id)
         if place == _SLOW:
-            # A scan of such a zone is in progress when the world begins, and most of the time.
+            # When the world begins, and most of the time after that, a scan of this zone is in progress.
             period, offset, pending, working = 1800.0, 120.0, 90.0, 1500.0
         elif place == _FRESH:
-            # A scan of such a zone is created 5 seconds before the world begins; each takes three minutes.
+            # A scan of this zone is created 5 seconds before the world begins. The zone's scans take three minutes.
             period, offset, pending, working = 3600.0, 5.0, 60.0, 120.0
         number = int((now - self._began_at + offset) // period)
         created = self._began_at - offset + number * period

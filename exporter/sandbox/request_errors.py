@@ -15,7 +15,7 @@ class RequestError(Exception):
     Args:
         reasons: messages that say what is wrong.
         status: the HTTP status of the answer.
-        fields: the name and the message of each wrong field of the body.
+        fields: the names and messages of wrong fields of the body.
     """
 
     def __init__(self, *reasons: str, status: int = 400, fields: Sequence[tuple[str, str]] = ()) -> None:
@@ -30,13 +30,13 @@ def reasons(error: ValidationError | RequestValidationError, *, skip: int = 0) -
     lines = []
     for fault in error.errors():
         where = ".".join(str(part) for part in fault["loc"][skip:])
-        message = fault["msg"].removeprefix("Value error, ")  # pydantic puts this before a message of ours
+        message = fault["msg"].removeprefix("Value error, ")  # pydantic puts this before the message of a ValueError
         lines.append(f"{where}: {message}" if where else message)
     return lines
 
 
 async def json_object(request: Request) -> dict[str, Any]:
-    """Return the body of a request, whatever its content type.
+    """Return the JSON object in the body of a request. The content type does not matter.
 
     Raises:
         RequestError: the body is not a JSON object.

@@ -1,4 +1,4 @@
-"""The ids and names of resources, and the search that finds them by a part of their names."""
+"""The ids and names of resources, and a search for resources by a part of their names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -14,12 +14,12 @@ _LARGEST_PAGE: Final = 1_000
 class ResourceIds:
     """The ids and names of one kind of resource.
 
-    `place`, `require`, `name`, `remove` and `rename` raise KeyError if there is no such resource.
+    `place`, `require`, `name`, `remove` and `rename` raise KeyError for an unknown id.
 
     Args:
-        first_id: the id of the first resource; the others have the ids after it.
-        count: the number of resources.
-        names: the names of the first resources; the names of the others are generated.
+        first_id: the id of the first resource; the next resources have the ids after this one.
+        count: the number of resources at the beginning.
+        names: the names of the first resources; further names are generated.
         suffix: the end of the given and the generated names.
     """
 
@@ -43,12 +43,12 @@ class ResourceIds:
         return resource_id in self._names
 
     def slice(self, start: int, size: int) -> list[int]:
-        """Return up to `size` ids, without the first `start`."""
+        """Return up to `size` ids, after leaving out the first `start` ids."""
         first = min(start, len(self._names))  # `islice` refuses the very large numbers of some requests
         return list(islice(self._names, first, first + size))
 
     def place(self, resource_id: int) -> int:
-        """Return the difference between an id and the first id."""
+        """Return the difference between an id and `first_id`."""
         return self.require(resource_id) - self._first_id
 
     def require(self, resource_id: int) -> int:
@@ -84,7 +84,7 @@ class ResourceIds:
 def find(kinds: Mapping[str, ResourceIds], term: str, start: int, size: int) -> dict[str, Any]:
     """Return a page of the resources whose names contain a term, as the platform sends it; case does not matter.
 
-    A page has at most 1,000 results. Only the first 10,000 results can be read; `Total` also counts the others.
+    A page has at most 1,000 results. Only the first 10,000 results can be read; `Total` counts all results.
     """
     wanted = term.lower()
     results = [

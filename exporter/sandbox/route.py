@@ -1,4 +1,4 @@
-"""The routes of the sandbox's operations: authentication before all else, and errors in the platform's formats."""
+"""The routes of the sandbox's operations. They check the key first, and send errors in the platform's formats."""
 
 import re
 from collections.abc import Callable, Coroutine
@@ -19,7 +19,7 @@ from exporter.sandbox.world import World
 
 _JSON_MEDIA_TYPE: Final = re.compile(r"(application/json|text/json|application/[\w.!#$&^+-]*\+json)", re.ASCII)
 _Endpoint: TypeAlias = Callable[..., Coroutine[Any, Any, Response]]
-# These only describe the authentication in OpenAPI; they check nothing.
+# These constants describe the authentication in OpenAPI; they check nothing.
 ACCESS_KEY: Final = Security(APIKeyHeader(name="AccessKey", scheme_name="AccessKey", auto_error=False))
 BEARER: Final = Security(HTTPBearer(scheme_name="bearer", auto_error=False))
 ErrorFormat: TypeAlias = Literal["empty", "status", "core", "script", "problem", "field problems"]
@@ -56,7 +56,7 @@ class PlatformRoute(APIRoute):
         roles: the roles that may call the operation; None means all.
         bearer: whether a bearer token is accepted, too, if the AccessKey header is missing.
         errors: the format of errors.
-        unauthorised: the format of the error for an unauthorised request; None means that of other errors.
+        unauthorised: the format of the error for an unauthorised request; None means `errors`.
         described: whether the OpenAPI description contains the operation.
     """
 
@@ -115,7 +115,7 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Replace a JSON type by `application/json`, because FastAPI does not accept `text/json`; refuse any other."""
+        """Refuse content types other than JSON. FastAPI gets `application/json`; it does not accept `text/json`."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -138,7 +138,7 @@ class PlatformRoute(APIRoute):
                 field = next((name for name, _ in error.fields), None)
                 return script_error(status, "request.invalid", field, str(error))
             case "field problems" if error.fields:
-                # The platform answers wrong fields with this status and title, whatever is wrong with them.
+                # The platform answers with this status and title, whatever is wrong with the fields.
                 trace_id = request.app.state.world.error_trace_id
                 return problem(422, "The request cannot be processed.", path, error.fields, trace_id)
             case "problem" | "field problems":
@@ -146,7 +146,7 @@ class PlatformRoute(APIRoute):
 
 
 def _request_error(error: RequestValidationError) -> RequestError:
-    """Return an error that names all faults of the body or, if there are none, one wrong parameter."""
+    """Return an error with the faults of the body or, if the body has no faults, with one wrong parameter."""
     # `skip=1`: FastAPI's paths of fields begin with "body", "query" or "path".
     body_faults = [fault for fault in error.errors() if fault["loc"][0] == "body"]
     if not body_faults:
@@ -154,7 +154,7 @@ def _request_error(error: RequestValidationError) -> RequestError:
         return RequestError(first)
     if body_faults[0]["type"] == "json_invalid":
         return RequestError("the body cannot be read as JSON")
-    # A fault of the whole body, such as a missing one, is in no field.
+    # A fault of the whole body, such as a missing body, is in no field.
     fields = [(str(fault["loc"][1]), fault["msg"]) for fault in body_faults if len(fault["loc"]) > 1]
     return RequestError(*reasons(RequestValidationError(body_faults), skip=1), fields=fields)
 

@@ -17,7 +17,7 @@ FILES_DIVISOR = 4
 
 
 def create_app(world: World) -> FastAPI:
-    """Create the application that serves a world; its `state` has the `world` and the `faults`."""
+    """Create the application that serves a world. The application's `state` has the `world` and the `faults`."""
     faults = Faults()
     app = FastAPI(
         title="Edge platform sandbox",
@@ -50,7 +50,7 @@ class SandboxServer:
 
     @property
     def url(self) -> str:
-        """The sandbox's URL; with the port 0, it is only known after `start`."""
+        """The sandbox's URL. If the port is 0, `start` must be called first: it replaces the port."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self.port}"
 

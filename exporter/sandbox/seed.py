@@ -15,11 +15,11 @@ def _areas() -> dict[str, Any]:
 
 
 def seed(area: str, part: str | None = None) -> Any:  # noqa: ANN401 - any YAML
-    """Return the data of an area in `seed.yaml`, or of a part of the area; the caller must not change it."""
+    """Return the data of an area in `seed.yaml`, or of a part of the area; the caller must not change the data."""
     return _areas()[area] if part is None else _areas()[area][part]
 
 
 @cache
 def recorded(name: str) -> Any:  # noqa: ANN401 - any JSON
-    """Return the content of the file of this name in `payloads/`; the caller must not change it."""
+    """Return the content of the file `NAME.json` in `payloads/`; the caller must not change the content."""
     return json.loads(files(__package__).joinpath("payloads", f"{name}.json").read_text(encoding="utf-8"))

@@ -13,9 +13,9 @@ _FIRST_PULL_ZONE_ID: Final = 201
 
 
 class ShieldZones:
-    """The account's shield zones, each with a pull zone; in a healthy world, learning mode only ends by an event.
+    """The account's shield zones, each with a pull zone. In a healthy world, only events end the learning mode.
 
-    Except for `page`, the methods raise KeyError if there is no such shield zone.
+    The methods except `page` raise KeyError for the id of an unknown shield zone.
     """
 
     def __init__(self, clock: WorldClock, count: int, *, healthy: bool) -> None:
@@ -37,7 +37,7 @@ class ShieldZones:
         self._overrides.setdefault(self.zones.require(shield_zone_id), {}).update(fields)
 
     def plan(self, zone_id: int) -> int | None:
-        """Return the plan of a shield zone; None if the list shows no integer."""
+        """Return the plan of a shield zone; None if the plan in the list is not an integer."""
         plan = self.fields(zone_id)["planType"]
         return plan if isinstance(plan, int) else None
 
@@ -60,7 +60,7 @@ class ShieldZones:
         """Return a shield zone as the list shows it."""
         rows: list[dict[str, Any]] = recorded("shield_zones")
         row = rows[self.zones.place(zone_id) % len(rows)]
-        # In a healthy world, learning mode always began today, so that it never ends.
+        # In a healthy world, learning mode begins again with each day, so that its end is not reached.
         learning_began = day_number(self._clock.now()) * DAY if self._healthy else self._began_at
         own = {
             "shieldZoneId": zone_id,

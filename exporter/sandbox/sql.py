@@ -35,7 +35,7 @@ class ForbiddenError(Exception):
 
 
 def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
-    """Open a connection to an existing database file; its statements cannot open other database files."""
+    """Open a connection to an existing database file. SQL statements cannot open other database files."""
     connection = sqlite3.connect(
         f"file:{path}?mode={'ro' if read_only else 'rw'}",
         uri=True,
@@ -44,7 +44,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     )
     connection.text_factory = lambda raw: raw.decode("utf-8", "replace")  # a client can store any bytes as text
     connection.execute("PRAGMA foreign_keys=ON")
-    # ATTACH opens another file. SQLite checks the same permission for VACUUM, which can write another file.
+    # ATTACH opens another file. SQLite also asks for SQLITE_ATTACH at VACUUM, which can write another file.
     connection.set_authorizer(
         lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )
@@ -82,7 +82,7 @@ class SqlSession:
             "cols": _columns(cursor),
             "rows": rows,
             "affected_row_count": changed,
-            # After other statements, `lastrowid` can be the id of an earlier row.
+            # After a statement that is no INSERT or REPLACE, `lastrowid` can be the id of an earlier row.
             "last_insert_rowid": str(cursor.lastrowid) if _INSERT.match(sql) else None,
             "replication_index": None,
             # SQLite does not count the rows that it reads, so the returned rows are counted.
@@ -114,7 +114,7 @@ class SqlSession:
         }
 
     def _columns_if_readonly(self, query: str, arguments: _Arguments) -> list[dict[str, str | None]] | None:
-        """Return the columns of a query's result; None if the query would write, such as `WITH … INSERT`."""
+        """Return the columns of a query's result; None for a query that would write, such as `WITH … INSERT`."""
         self.connection.execute("PRAGMA query_only=ON")
         try:
             return _columns(self.connection.execute(query, arguments))
@@ -126,8 +126,8 @@ class SqlSession:
             self.connection.execute("PRAGMA query_only=OFF")
 
     def _nulls(self, sql: str) -> _Arguments:
-        """Execute a statement with a null for each parameter; return these nulls, by name if all have names."""
-        # When Python looks up the name of a parameter, the defaultdict adds it.
+        """Execute a statement with nulls for its parameters; return the nulls, by name if all parameters have names."""
+        # When Python looks up the name of a parameter, the defaultdict adds the name.
         named: defaultdict[str, SqlValue] = defaultdict(lambda: None)
         try:
             self.connection.execute(sql, named)
@@ -148,7 +148,7 @@ class SqlSession:
 
 
 def split(text: str) -> Iterator[str]:
-    """Yield the statements of a text; a semicolon in a string, comment or trigger ends none. The last can be empty."""
+    """Yield the statements of a text; the last can be empty. A semicolon in a string, comment or trigger ends none."""
     begin = 0
     for semicolon in re.finditer(";", text):
         statement = text[begin : semicolon.end()]
@@ -164,7 +164,7 @@ def _columns(cursor: sqlite3.Cursor) -> list[dict[str, str | None]]:
 
 
 def _as_libsql_error(error: Exception) -> SqlError | ForbiddenError:
-    name: str = getattr(error, "sqlite_errorname", "SQLITE_ERROR")  # Python's own errors have none
+    name: str = getattr(error, "sqlite_errorname", "SQLITE_ERROR")  # Python's own errors have no such name
     if name.startswith("SQLITE_READONLY"):
         return ForbiddenError(str(error))
     # The first two words, such as SQLITE_CONSTRAINT of SQLITE_CONSTRAINT_UNIQUE.

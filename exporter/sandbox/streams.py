@@ -67,7 +67,7 @@ class Stream:
         return {}
 
     def _execute(self, stmt: dict[str, Any]) -> dict[str, Any]:
-        """Execute a statement with its arguments by name or, without any, by position; return its result."""
+        """Execute a statement with named arguments or, if there are none, with positional ones; return the result."""
         try:
             positional = [hrana.decode(value) for value in stmt.get("args", ())]
             # A name may be sent with or without the prefix that it has in the SQL.

@@ -19,7 +19,7 @@ def date_number(day: date) -> int:
 
 
 def date_of(day: int) -> date:
-    """Return the date of a day by its number; 0 is 1970-01-01."""
+    """Return the date of the day with this number; 1970-01-01 is 0."""
     return date.fromordinal(_EPOCH + day)
 
 
@@ -35,7 +35,7 @@ def iso_naive(moment: float) -> str:
 
 
 def iso_of(resource_id: int, moment: float) -> str:
-    """Write a time of a resource as `iso_naive` (odd ids) or `iso_long` (even ids) does: the platform uses both."""
+    """Write a time of a resource like `iso_naive` (odd ids) or `iso_long` (even ids); the platform uses both forms."""
     return iso_naive(moment) if resource_id % 2 else iso_long(moment)
 
 

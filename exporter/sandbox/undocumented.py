@@ -15,7 +15,7 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, mon
 from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
-# The first of the noise's `parts`, one for each use, so that uses do not share numbers.
+# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
 _BANDWIDTH, _REQUESTS, _ERRORS_3XX, _ERRORS_4XX, _ERRORS_5XX, _STORED, _CHARGES, _CPU, _CACHE_HITS = range(9)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]
@@ -56,7 +56,7 @@ def _list_operation(path: str) -> PlatformRoute:
 
 
 def _item_operation(path: str, fields: Callable[[World, int, str], dict[str, Any]]) -> PlatformRoute:
-    """Return the operation for one resource of a list; `fields` returns the fields besides its id and name."""
+    """Return the operation for one resource of a list; `fields` returns the fields of the answer after id and name."""
     first, names = seed("undocumented", "kinds")[path]
     name_by_id = dict(enumerate(names, start=first))
 
@@ -89,7 +89,7 @@ def _load_balancer(_world: World, _resource_id: int, name: str) -> dict[str, Any
 @_get("GET /statistics")
 async def _statistics(world: TheWorld, pull_zone_id: Annotated[int, Query(alias="pullZone")] = 0) -> Response:
     first, names = seed("undocumented", "kinds")["/pullzone"]
-    # 0 stands for all pull zones.
+    # The id 0 stands for all pull zones.
     if pull_zone_id != 0 and pull_zone_id not in range(first, first + len(names)):
         return Response(status_code=404)
     bandwidth, requests = _chart(world, _BANDWIDTH, pull_zone_id, 5e9), _chart(world, _REQUESTS, pull_zone_id, 4e5)

@@ -25,7 +25,7 @@ class World:
     Args:
         clock: the world's clock; None means one that begins now, at normal speed.
         dns_zones: how many DNS zones there are at the beginning; `scripts` and `shield_zones` likewise.
-        healthy: whether to avoid values that make alerts fire, unless an event causes them.
+        healthy: whether to avoid values that make alerts fire. Events can still cause such values.
     """
 
     def __init__(

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 
 class WorldClock:
-    """A clock with a speed of its own, which can be advanced or set back.
+    """A clock that has a speed, and can be advanced or set back.
 
     Args:
-        start: the first time in unix seconds; None means the machine's time.
+        start: the world's time at the beginning, in unix seconds; None means the machine's time.
         speed: seconds of the world for each real second; at 0, only `advance` changes the time.
         monotonic: the machine's monotonic clock, in seconds.
     """
@@ -26,7 +26,7 @@ class WorldClock:
         return self._origin + (self.monotonic() - self._anchor) * self.speed
 
     def advance(self, seconds: float) -> None:
-        """Advance the world's time by a number of seconds; a negative number sets it back."""
+        """Advance the world's time by a number of seconds; a negative number sets the time back."""
         self._origin += seconds
 
     def set_speed(self, speed: float) -> None:
