@@ -1,7 +1,7 @@
-"""Reads from the platform's charts the days that the daemon's counters do not contain.
+"""Reads from the platform's charts the counts of days that the daemon's counters leave out.
 
-A counter of the daemon, called the live counter here, counts from the UTC day of its first poll on. The charts also
-show the days before.
+The counters of the daemon are called live counters here. A live counter begins on a certain UTC day. Of earlier
+days, it contains at most what the platform added to their counts later.
 """
 
 import asyncio
@@ -26,16 +26,17 @@ from exporter.platform.operation import Answer, Caller, Request
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, PollKey, Target
 
-# The collectors with charts of days, except those of configured endpoints.
+# The collectors with charts of days, except the collectors of configured endpoints.
 BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
-# The charts of DNS statistics show this many ended days by default. It is unknown whether they can show more.
+# The most days that a request for DNS statistics asks for: as many ended days as the platform shows by default. It is
+# unknown whether the platform can show more.
 WINDOW_DAYS = 30
-# The chart of breaches covers this many days, including today; it omits days without a breach.
+# The chart of breaches covers this many days, including today, and omits days without a breach.
 BREACH_DAYS = 28
-# How long the calls of a poll may be repeated after failures, including their wait for the budget.
+# For how many seconds failed calls of a poll may be repeated. The wait for the budget is a part of this time.
 RETRY_SECONDS = 600.0
 
-# A counter and the values of its own labels → ordinal of a UTC day → the count that the platform shows.
+# A counter's family, and the values of the metric's own labels → ordinal of a UTC day → the count in the chart.
 Shown = dict[tuple[FamilyInfo, LabelValues], dict[int, float]]
 
 
@@ -46,7 +47,7 @@ def counters_of(collector: TargetCollector[Any]) -> tuple[FamilyInfo, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Windowed:
-    """A caller that requests DNS statistics of certain days (ordinals); other requests are not changed."""
+    """A caller that requests DNS statistics for `days` (ordinals), and passes on other requests unchanged."""
 
     caller: Caller
     days: range
@@ -67,7 +68,7 @@ class AccountCharts:
     """Reads the charts of one account's targets.
 
     Attributes:
-        registry: the targets; `discover` adds those that are found.
+        registry: the targets, also of other accounts; `discover` adds the targets that it finds.
         rows: the stored state of the live counters.
         failures: the messages about lists and targets that could not be read.
     """
@@ -80,25 +81,25 @@ class AccountCharts:
 
     @property
     def today(self) -> int:
-        """The ordinal of the UTC day, by the platform's clock if its time is known."""
+        """The ordinal of the current UTC day, by the platform's time or, if that is unknown, this machine's."""
         return self.client.utc_now().toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
-        """Poll those of the collectors that discover targets, which fills the registry; errors become `failures`."""
+        """Add the targets that the collectors discover to the registry, and messages about errors to `failures`."""
         accounts = self.registry.targets("account", every_shard=True)  # another shard may poll the account
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
             if collector.discovers and collector.wants(account):
                 polled = await self._poll(collector, account)
-                # Without its name, a target's history would be another series than the live counter.
+                # A target whose name was not found may have other labels in the history than in the live series.
                 fault = polled.error or polled.naming_error
                 if fault is not None:
                     self.failures.append(f"{self.account}: a list of resources is incomplete: {fault}")
 
     async def read(self, collectors: Iterable[TargetCollector[Any]], days: range) -> list[PastSeries]:
-        """Return the counts that the charts show of these days (ordinals) and the live counters do not contain.
+        """Return the counts of `days` (ordinals) that the charts show and the live counters do not contain.
 
-        The targets are those of the registry. An error of a target is added to `failures`.
+        Reads the charts of the account's targets in the registry. An error of a target is added to `failures`.
         """
         # Not all targets at once, because `RETRY_SECONDS` include the wait for the budget.
         in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
@@ -127,10 +128,10 @@ class AccountCharts:
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
         first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
-        # From the latest of these days on, all live counters count, so nothing has to be read.
+        # Each of the target's live counters has begun by the latest of these days, so later days are not read.
         days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
         shown = await self._read_charts(collector, target, days_to_read)
-        # The labels are those of the live series. They depend on the target only, so the payload is None.
+        # With the name in the row, the labels are those of the live series. Labels need no payload, only the target.
         named = target if row is None else replace(target, name=row.name)
         target_labels = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past: list[PastSeries] = []
@@ -143,10 +144,10 @@ class AccountCharts:
         return past
 
     def _first_day(self, live: CountedFamily | None) -> int:
-        """Return the ordinal of the first day that a live counter counts: today, if it has no stored state."""
+        """Return the ordinal of the day on which a live counter began; today if the state does not have the counter."""
         if live is None:
             return self.today
-        # `live.full_from` alone is not enough: it becomes a later day when a series of the family is dropped.
+        # `live.full_from` alone is not enough, because it may be moved to a later day when a series is dropped.
         first_days = [series.first_day for series in live.series.values() if isinstance(series, DaySeries)]
         return min([live.full_from, *first_days])
 
@@ -176,7 +177,7 @@ class AccountCharts:
         return {day: count for day, count in whole.items() if day in window and day < self.today}
 
     def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets, oldest: int) -> Mapping[int, float]:
-        """Return ordinal → count of the days whose beginning a chart contains; today may be among them."""
+        """Return ordinal → count of the days that a chart contains from their beginning; today may be one of them."""
         if collector is dns_statistics.COLLECTOR:
             # The requested window begins at midnight (`Windowed`).
             return source.days
@@ -199,7 +200,7 @@ class AccountCharts:
 
 
 def _uncounted(series: Series | None, day: int, count: float) -> float:
-    """Return the part of a day's count that the live counter does not contain: the baseline; all if there is none."""
+    """Return what the live counter lacks of a day's count: the baseline, or the whole count if none is known."""
     baseline = series.baseline(day) if isinstance(series, DaySeries) else None
     # After a correction, the count may be less than the baseline.
     return count if baseline is None else min(count, baseline)

@@ -1,4 +1,4 @@
-"""Converts the counts of days to a running total, and writes it as OpenMetrics text with timestamps."""
+"""Writes the counts of days as running totals, in OpenMetrics text with timestamps."""
 
 import math
 import os
@@ -12,13 +12,13 @@ from exporter.label_values import label_value
 from exporter.metric import FamilyInfo, LabelValues
 
 DAY_MS = 86_400_000
-# Name → milliseconds between two samples. A day is a multiple of each.
+# Name of a step → milliseconds between two samples. A day must be a whole number of steps.
 STEPS: Mapping[str, int] = {"15m": DAY_MS // 96, "1h": DAY_MS // 24, "3h": DAY_MS // 8}
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 class PastSeries(NamedTuple):
-    """A series of a counter with its history.
+    """The history of one series of a counter.
 
     Attributes:
         values: the label values, in the order of the family's label names.
@@ -31,12 +31,13 @@ class PastSeries(NamedTuple):
 
 
 def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]:
-    """Yield the samples of a series: unix milliseconds, and the total since the first day.
+    """Yield the samples of a series: the time in unix milliseconds, and the total of all counts up to this time.
 
-    Each day's count is spread evenly over the day; a day that is not in `days` has no samples. The first sample of a
-    day is 1 ms after the day begins, and repeats the total so far, for two reasons. A range that begins at midnight
-    finds it both in Prometheus 2, which includes the beginning of a range, and in Prometheus 3, which does not. And the
-    last sample of a file, at a midnight, never has the same time as the first sample of the next file.
+    The count of a day is spread evenly over the day. For a day that is not in `days`, nothing is yielded.
+
+    The first sample of a day is 1 ms after midnight, with the total of the days before. So a query range from midnight
+    on contains this sample in Prometheus 2 and also in Prometheus 3, which leaves out the beginning of a range. And if
+    days are divided into two files, the last sample of the first file and the first of the second have different times.
 
     `days` is as in `PastSeries`, and `step` the number of milliseconds between two samples.
     """
@@ -53,9 +54,9 @@ def samples(days: Mapping[int, float], step: int) -> Iterator[tuple[int, float]]
 
 
 def write(output: Path, past: Iterable[PastSeries], labels: Mapping[str, str], step: int) -> int:
-    """Write series to a file, which gets its name when it is complete; return the number of samples.
+    """Write series to a file, and return the number of samples. An incomplete file has a name that ends with `.part`.
 
-    The labels are added to those of every series, with values that `label_value` makes valid. `step` is the number of
+    `labels` are added to the labels of the series, with values that `label_value` makes valid. `step` is the number of
     milliseconds between two samples.
 
     Raises:
@@ -83,7 +84,7 @@ def _write_family(
     file: TextIO, info: FamilyInfo, several: Iterable[PastSeries], labels: Mapping[str, str], step: int
 ) -> int:
     sample_count = 0
-    # OpenMetrics requires that a counter's family is named without the suffix of its samples.
+    # OpenMetrics names the samples of a counter with the suffix `_total`, and the family without the suffix.
     name = info.name.removesuffix("_total")
     file.write(f"# HELP {name} {_escaped(info.help)}\n# TYPE {name} counter\n")
     for series in several:

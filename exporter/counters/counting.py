@@ -1,4 +1,4 @@
-"""Counts the families of a target: returns the state of its series after a poll, from their state before it."""
+"""Counts a poll of a target: computes the state of the target's families after the poll from the state before."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -19,16 +19,16 @@ _DIGEST_BYTES = 8
 
 
 class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
-    """What was counted of a family of a target.
+    """The stored state of one counted family of a target.
 
     Attributes:
         digest: the result of `digest_of`; empty for a gauge that shows when something changed.
-        full_from: the ordinal of the day from which label values that appear later are counted in full: the day on
-            which the family began, or the `next_day` of a series that was dropped since, if that is later.
-        absent_since: label values for which the last answer had nothing to count → since when, in unix seconds.
-        is_bounded: whether there were once more label values than the family may have series. A series that begins
-            later begins at 0, because it may be one that was left out.
-        shapes: the values of `DayBuckets.is_whole` in the last answer that had days; empty before the first one.
+        full_from: the ordinal of the day on which the family began, or the `next_day` of a dropped series if later.
+            A series that is new in a later answer is counted in full from this day on, unless `is_bounded`.
+        absent_since: label values of series without a readable source in the last answer → since when, in unix seconds.
+        is_bounded: whether label values were once left out because of the limit. Then a new series begins at 0,
+            because its label value may have been left out before.
+        shapes: the values of `DayBuckets.is_whole` in the last answer that had days; empty if no answer had days.
     """
 
     digest: bytes
@@ -39,7 +39,7 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
     shapes: frozenset[bool] = frozenset()
 
     def is_continued_by(self, digest: bytes, shapes: frozenset[bool]) -> bool:
-        """Return whether an answer counts the same thing as the family and, if both have days, in the same shapes."""
+        """Return whether an answer continues the family: digests and, if both have some, shapes are equal."""
         have_one_shape = not shapes or not self.shapes or shapes == self.shapes
         return digest == self.digest and have_one_shape
 
@@ -48,20 +48,20 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
 
         Args:
             shown: the label values in the answer that can be counted.
-            wall: this machine's clock, in unix seconds.
+            wall: the time of this machine's clock, in unix seconds.
             retention: seconds after which an absent series is dropped.
         """
         absent = [labels for labels in self.series if labels not in shown]
-        # The earlier time, because this machine's clock may be set back.
+        # A stored time that is later than `wall` means that this machine's clock was set back.
         absent_since = {labels: min(wall, self.absent_since.get(labels, wall)) for labels in absent}
         dropped = {labels for labels, since in absent_since.items() if wall - since >= retention}
         if not dropped:
             return replace(self, absent_since=absent_since)
-        # If a dropped label value comes back, the days that it had counted are not counted again.
+        # If a label value comes back, the days that its dropped series had counted are not counted again.
         full_from = max(self.full_from, *(self.series[labels].next_day for labels in dropped))
         return replace(
             self,
-            # `begin_month` converts it to a date; later ordinals have none.
+            # `begin_month` converts `full_from` to a date; later ordinals have no date.
             full_from=min(full_from, date.max.toordinal()),
             series={labels: series for labels, series in self.series.items() if labels not in dropped},
             absent_since={labels: since for labels, since in absent_since.items() if labels not in dropped},
@@ -73,17 +73,19 @@ Families = dict[str, CountedFamily]
 
 
 def digest_of(address: str, declared: bytes) -> bytes:
-    """Return a digest of what a counter counts, as `Count.declared` says, on the platform at an address."""
+    """Return a digest of a platform's address and `Count.declared`; a counter with another digest starts again at 0."""
     return blake2b(normalized_url(address).encode() + b"\0" + declared, digest_size=_DIGEST_BYTES).digest()
 
 
 class Counted(NamedTuple):
-    """What was counted of a target, after a poll.
+    """The result of counting a poll of a target.
 
     Attributes:
-        corrections: family → how many values of days or months fell, if any did; the counters do not fall.
-        left_out: family → how many label values of the answer were left out because of the limit, if any were.
-        restarted: the families that count something else than before, and began again at 0.
+        families: the state after the poll.
+        corrections: name of a family → how many values of days or months the platform has lowered, if any. The counters
+            do not fall.
+        left_out: name of a family → how many label values of the answer the limit has left out, if any.
+        restarted: the names of families that count something else than before, and began again at 0.
     """
 
     families: Families
@@ -95,19 +97,19 @@ class Counted(NamedTuple):
 def count_poll(
     families: Families, counts: Sequence[Count], address: str, poll: PollTime, retention: float, *, limit: int
 ) -> Counted:
-    """Return what was counted of a target after a poll, from what was counted before it.
+    """Count a poll of a target whose state was `families` before the poll.
 
     `address` is the base address of the platform. A series that is in no answer for `retention` seconds is dropped.
     Label values beyond `limit` series of a family are left out.
     """
     counted = Counted(dict(families), {}, {}, [])
-    # Family → its sources in the answer that can be counted.
+    # Name of a family → the readable sources in the answer.
     shown = dict[str, Sources]()
     for count in counts:
         sources = {labels: source for labels, source in count.sources if _is_readable(source)}
         if count.sources and not sources:
-            # None of them can be counted: the family is treated as missing. A count without sources begins the family,
-            # so that label values of later answers are counted in full.
+            # No source is readable: the family is treated as missing in the answer. A count without sources is not: it
+            # begins the family, so that label values of later answers are counted in full.
             continue
         name = count.info.name
         before = families.get(name)
@@ -120,7 +122,7 @@ def count_poll(
             family, full_from = CountedFamily(digest, poll.today, shapes=shapes), None
         else:
             family = replace(before, shapes=shapes or before.shapes)
-            # The day from which a new series is counted in full; None if it may be one that was left out before.
+            # The day from which on new series are counted in full; None if their label values may have been left out.
             full_from = None if family.is_bounded else family.full_from
         shown[name] = sources
         family, placed = _within_limit(family, sources, limit)
@@ -140,14 +142,14 @@ def _is_readable(source: Source) -> bool:
 
 
 def _within_limit(family: CountedFamily, sources: Sources, limit: int) -> tuple[CountedFamily, Sources]:
-    """Return a family and the sources of an answer, without the label values for which there is no place.
+    """Return a family and the sources of an answer with at most `limit` different label values in total.
 
-    Series keep their places, the oldest first, whether they are in the answer or not. The largest new ones follow.
+    The series of the family are kept first, the oldest before the others, even if the answer lacks their label values.
+    Then the largest of the new sources are taken.
     """
     if len(family.series.keys() | sources.keys()) <= limit:
         return family, sources
     largest_first = sorted(sources, key=lambda labels: (-_size(sources[labels]), labels))
-    # Each label value once, in this order.
     ranked = list(dict.fromkeys((*family.series, *largest_first)))
     placed = set(ranked[:limit])
     series = {labels: series for labels, series in family.series.items() if labels in placed}
@@ -160,7 +162,7 @@ def _size(source: Source) -> float:
 
 
 def oldest_day(sources: Sources) -> int:
-    """Return the oldest day in the sources; 0 if they have no days. A single source may lack days without a count."""
+    """Return the ordinal of the oldest day in any source; 0 without days. A source may omit days without a count."""
     days = [min(source.days) for source in sources.values() if isinstance(source, DayBuckets) and source.days]
     return min(days, default=0)
 
@@ -168,7 +170,7 @@ def oldest_day(sources: Sources) -> int:
 def _advance(
     family: CountedFamily, sources: Sources, poll: PollTime, full_from: int | None, oldest: int
 ) -> tuple[CountedFamily, int]:
-    """Return the family after its sources were counted, and the number of corrections."""
+    """Return the family after the sources were counted, and the number of values that the platform has lowered."""
     series, corrections = dict(family.series), 0
     for labels, source in sources.items():
         corrected = 0
@@ -179,7 +181,7 @@ def _advance(
                 series[labels], corrected = month.count(source, poll)
             case ChangeSeries() as change, LastChange():
                 series[labels] = change.after_answer(source, poll.wall)
-            # There is no series of this kind yet: one begins.
+            # There is no series yet, or one of another kind: a new series begins.
             case _, DayBuckets():
                 series[labels] = begin_days(source, poll.today, full_from, oldest)
             case _, MonthToDate():
@@ -191,7 +193,7 @@ def _advance(
 
 
 def served(families: Families, counts: Sequence[Count]) -> tuple[Family, ...]:
-    """Return the families to serve: those series in `families` whose label values are in the counts of the answer."""
+    """Return the families to serve: the series in `families` whose label values are in the answer's `counts`."""
     counters = []
     for count in counts:
         family = families.get(count.info.name)

@@ -1,4 +1,4 @@
-"""The durable counters: counted on the event loop, kept in a storage, and returned after they are committed."""
+"""The durable counters: polls are counted on the event loop, and counters are returned after their commit."""
 
 import asyncio
 import math
@@ -18,9 +18,9 @@ from exporter.targets.target import PollKey
 
 LINGER_SECONDS = 0.2
 RETRY_SECONDS = 5.0
-# How long a poll waits for its commit.
+# The most seconds that a poll waits for the stored rows to be read, and again for its commit.
 MOST_WAIT_SECONDS = 5.0
-# How long `close` waits for the last commit.
+# For how many seconds `close` waits for a last commit.
 CLOSE_SECONDS = 3.0
 
 
@@ -29,7 +29,7 @@ class PollRecord(NamedTuple):
 
     Attributes:
         success: the time of the poll, in unix seconds of this machine's clock.
-        now: the platform's time; that of this machine if it is not known.
+        now: the platform's time if it is known, otherwise this machine's.
         address: the base address of the platform that answered.
         max_label_values: the most series of a family; further label values are left out.
     """
@@ -47,9 +47,9 @@ class Counters(NamedTuple):
     """The counters of a target.
 
     Attributes:
-        families: the counters of the label values in the answer, as this process last committed them.
-        left_out: family → how many label values of the answer have no series, because of `max_label_values`.
-        corrections: family → how many values of days or months fell, if any did; the counters do not fall.
+        families: the counters of the label values in the answer, as of the last commit of this process.
+        left_out: name of a family → how many label values of the answer `max_label_values` has left out, if any.
+        corrections: name of a family → how many values of days or months the platform has lowered, if any.
     """
 
     families: tuple[Family, ...] = ()
@@ -58,18 +58,19 @@ class Counters(NamedTuple):
 
 
 class Ledger:
-    """Counts polls, writes them in group commits, and returns the committed counters.
+    """Counts polls, writes the counters in group commits, and returns the committed counters.
 
-    A counter's new value is returned only after its commit. The polls of a failed commit are written by the next one.
+    A counter's new value is returned only after the value is committed. If a commit fails, its polls are written by the
+    next commit.
 
     Args:
         storage: keeps the rows; is opened and closed by the ledger.
         linger: how long a group commit waits for further polls, in seconds.
         retry: how long to wait after a failed attempt to read or write, in seconds.
-        retention: seconds for which label values that no answer contains are kept.
+        retention: seconds after which a series is dropped if the answers do not contain its label values.
 
     Attributes:
-        fault: why the last attempt to read or write failed, or that it takes too long; empty if it succeeded.
+        fault: why the last attempt to read or write failed, or that the present one takes too long; empty if neither.
         is_taken: whether another exporter may count the shard (`ShardTakenError`). Nothing more is written then.
     """
 
@@ -91,21 +92,21 @@ class Ledger:
         self._retention = retention
         self._log = logger()
         self._has_read_rows = False
-        # The committed rows. They stay packed, because there are many.
+        # The rows, as last read or committed. Their data stay packed, because there are many rows.
         self._rows: dict[PollKey, StateRow] = {}
         # The rows that the next commit writes, or deletes where there is None.
         self._unsaved: dict[PollKey, StateRow | None] = {}
-        # The rows of the last attempt to commit, which may have been written although it failed.
+        # The rows of the last attempt to commit. Even if the attempt failed, these rows may have been written.
         self._attempted: Changes = {}
         # The keys of the rows that this process has committed. Other rows were read, perhaps from a backup, and may be
-        # older than what was served.
+        # older than the counters that were served before.
         self._counted: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}
         # The restarts of counters that were logged already, as collector, account, family and new digest.
         self._logged_restarts: set[tuple[str, str, str, bytes]] = set()
         self._next_try = 0.0
         self._commit_asked = asyncio.Event()
-        # Set when the next attempt to commit has ended or was left out; each attempt has its own event.
+        # Set when the next attempt to commit has ended or was left out; replaced when that attempt begins.
         self._attempt_ended = asyncio.Event()
         self._is_ending = False
         self._task: asyncio.Task[None] | None = None
@@ -129,15 +130,15 @@ class Ledger:
         return self._task is not None and not self._task.done()
 
     def why_no_counters(self) -> str:
-        """Return the fault; empty without one, or if the storage has a row that this process has committed."""
+        """Return `fault`, or an empty text if the storage has a row that this process has committed."""
         return "" if self._counted else self.fault
 
     def may_serve(self) -> bool:
-        """Return whether the counters may be served: it is certain that no other exporter counts these targets."""
+        """Return whether counters may be served: certainly, no other exporter counts the targets of this process."""
         return not self.is_taken and self._storage.is_certain()
 
     async def close(self) -> None:
-        """Try once to commit what is not saved, and close the storage; give up after `CLOSE_SECONDS`."""
+        """Try once to commit the rows that are not saved, and close the storage; give up after `CLOSE_SECONDS`."""
         self._is_ending = True
         self._commit_asked.set()
         if self._task is not None:
@@ -145,21 +146,22 @@ class Ledger:
             self._task.cancel()
 
     def remembered(self) -> Mapping[PollKey, StateRow]:
-        """Return the rows of targets and of lists as they were last read or committed.
+        """Return the rows of targets and of lists, as last read or committed.
 
-        The mapping changes with each commit, so iterate over a copy if commits may run meanwhile.
+        Commits change the returned mapping: iterate over a copy if a commit may run during the iteration.
         """
         return self._rows
 
     def platform_time(self, account: str) -> PlatformTime:
-        """Return the estimate of the time on an account's platform; its accepted date is stored with each commit."""
+        """Return the `PlatformTime` of an account. When rows are committed, the `accepted_date` is stored with them."""
         return self._platform_times.setdefault(account, PlatformTime(self._clocks))
 
     async def record(self, entry: PollRecord) -> Counters:
-        """Count a poll, wait for its commit, and return the target's counters as this process last committed them.
+        """Count a poll, wait for its commit, and return the counters of the target that this process committed last.
 
-        If the commit fails, or takes longer than `MOST_WAIT_SECONDS`, the poll is not in these counters. If the stored
-        rows have not been read, wait as long for them first; without them, nothing is counted, and the result is empty.
+        If the commit fails, or takes longer than `MOST_WAIT_SECONDS`, the returned counters are without this poll. If
+        the stored rows are not read yet, first wait until they are read, at most `MOST_WAIT_SECONDS`, too. If they
+        still are not, nothing is counted, and the result is empty.
         """
         if not self._has_read_rows:
             await self._next_attempt()
@@ -178,13 +180,13 @@ class Ledger:
         self._commit_asked.set()
 
     def delete(self, keys: Iterable[PollKey]) -> None:
-        """Delete these rows with the next commit, except the rows that it writes."""
+        """Delete the rows of these keys with the next commit, except rows that wait to be written."""
         for key in keys:
             self._unsaved.setdefault(key, None)
         self._commit_asked.set()
 
     def _count(self, entry: PollRecord) -> tuple[Counted, StateRow]:
-        # The committed row is continued if there is no unsaved one, or only a deletion (None).
+        # An unsaved row is continued. If there is none, or a deletion (None), the committed row is continued.
         before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
         poll, limit = PollTime(entry.now, wall=entry.success), entry.max_label_values
         counted = count_poll(before, entry.counts, entry.address, poll, self._retention, limit=limit)
@@ -202,7 +204,7 @@ class Ledger:
             return {}
 
     def _log_restart(self, key: PollKey, family: str, digest: bytes) -> None:
-        # Once for all targets of an account.
+        # A restart is logged once for all targets of an account.
         restart = (key.collector, key.target.account, family, digest)
         if restart not in self._logged_restarts:
             self._logged_restarts.add(restart)
@@ -225,9 +227,9 @@ class Ledger:
             await self._wait_for_work()
             is_last = self._is_ending
             self._commit_asked.clear()
-            # What is counted from here on waits for the attempt after this one.
+            # A poll that is counted from here on waits for the attempt after this one.
             attempt_ended, self._attempt_ended = self._attempt_ended, asyncio.Event()
-            # After a failure, there is not a new attempt for each poll.
+            # After a failure, the next attempt is at `_next_try` or later, or when the ledger is closed.
             is_due = is_last or not self.fault or self._clocks.monotonic() >= self._next_try
             if is_due and not self.is_taken:
                 await self._attempt()
@@ -235,8 +237,8 @@ class Ledger:
         await self._storage.close()
 
     async def _attempt(self) -> None:
-        # A timer reports an attempt that takes too long. The time-out of a waiting poll cannot: the poll may also have
-        # waited for the attempt before this one.
+        # A timer reports an attempt that takes too long. The time-out of a waiting poll cannot report this, because the
+        # poll may also have waited for the attempt before.
         slow = StorageError(f"{self._storage.location} was not read or written within {MOST_WAIT_SECONDS:g} s")
         timer = asyncio.get_running_loop().call_later(MOST_WAIT_SECONDS, self._failed, slow)
         try:
@@ -255,7 +257,7 @@ class Ledger:
         with suppress(TimeoutError):
             async with asyncio.timeout(longest):
                 await self._commit_asked.wait()
-        # Wait for further polls, so that one commit writes all polls that end at about the same time.
+        # Wait for further polls, so that polls that end shortly after each other are written by one commit.
         await self._clocks.sleep(self._linger)
 
     async def _ensure_open(self) -> None:
@@ -270,16 +272,17 @@ class Ledger:
         self._has_read_rows = True
 
     def _check_unchanged(self, found: Mapping[PollKey, StateRow]) -> None:
-        """Raise ShardTakenError if a target's row is one that this process has neither read nor tried to write."""
+        """Raise ShardTakenError if the row of a target is not the one that this process last read or tried to write."""
         for key, row in found.items():
-            # A failed commit may have been written. Rows without an id belong to accounts: all exporters write them.
+            # A failed commit may have written its rows. Other exporters also write rows without an id (of accounts).
             own = [one.data for one in (self._rows.get(key), self._attempted.get(key)) if one is not None]
             if row.data not in own and key.target.id:
                 raise ShardTakenError("another exporter has written rows of this shard, or the database was restored")
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
         for key, row in rows.items():
-            # The row of a platform's time contains it as `success`. The rows of a collector with this name have an id.
+            # This row contains the platform's time as `success`. If a collector has the name PLATFORM_TIME, the
+            # keys of its rows have an id, so they differ from this key.
             if key == account_key(PLATFORM_TIME, key.target.account):
                 self.platform_time(key.target.account).restore(row.success)
             else:
@@ -303,7 +306,7 @@ class Ledger:
             else:
                 self._rows[key] = row
                 self._counted.add(key)
-            # If another row was recorded meanwhile, the next commit writes that.
+            # If another row was recorded meanwhile, the next commit writes that row.
             if self._unsaved[key] is row:
                 del self._unsaved[key]
         if self.fault:

@@ -10,33 +10,34 @@ from exporter.counters.days import PollTime
 from exporter.metric import MonthToDate
 
 DAY_SECONDS = 86_400.0
-# A fall to below this share of the highest value may be a reset on any day. A smaller fall may be one only on the first
-# day of a month, after a day without a poll, or at the poll after a fall that may be one. Other falls are corrections.
+# A fall to below this share of the highest value may be a reset on any day. A smaller fall may be a reset in three
+# cases: on the first day of a month, after a day without a poll, or if the poll before found a fall that may be a
+# reset. Other falls are corrections.
 RESET_SHARE = 0.5
-# Some platforms reset the month late. After a long time without a poll, a higher value belongs to the new month only if
-# this much of the month has passed, because late platforms have reset by then.
+# Some platforms reset the month late, but within this many seconds. After a day without a poll, a higher value is taken
+# for one of the new month only if this many seconds of the month have passed.
 LATE_RESET_SECONDS = 6 * 3600.0
 
 
 class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
-    """A counter over a value that starts again with each UTC month.
+    """A counter over a month-to-date value.
 
-    A value is either accepted at once, or ignored until a later poll confirms it: a fall that may be a reset, and,
-    after a reset, a value that may come from before it.
+    Two kinds of values are not accepted at once, but only if later polls confirm them: a fall that may be a reset, and,
+    after a reset, a value that may come from before the reset.
 
     Attributes:
-        month: the month of the last accepted value, as `month_of` numbers it.
+        month: the month of the last accepted value, as a number (`month_of`).
         platform_time: `PollTime.now` of the last poll, in unix seconds.
         baseline: the part of `high` that is not counted.
-        high: the highest accepted value since the last reset.
+        high: the highest accepted value since the last reset, or since the first poll.
         last: the last accepted value.
-        closed: what was counted before the last reset.
+        closed: the counter's value at the last reset; 0 without a reset.
         wall_time: `PollTime.wall` of the last poll.
-        has_fallen: whether the last poll found a fall of which the next poll decides whether it is a reset.
-        former: the last accepted value before the last fall that was a reset, until a value that is not below
-            it is accepted; None after that, and before such a fall.
-        guard_seconds: for how many seconds from the last poll on a value of at least `former` is not accepted.
-        is_held: whether the last value was at least `former` and is not accepted yet.
+        has_fallen: whether the last poll found a fall that may be a reset; then the next poll decides.
+        former: the last accepted value before a reset, if the reset was a fall. None without such a reset, and None
+            again after a value of at least `former` is accepted.
+        guard_seconds: for how many seconds after the last poll a value of at least `former` is not accepted.
+        is_held: whether the last poll had a value of at least `former` that was not accepted.
     """
 
     month: int
@@ -58,7 +59,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         # January of a year has the number 12 * year + 1.
         year, months_before = divmod(next_month - 1, 12)
         if year > date.max.year:
-            # The month after the last one that has dates.
+            # Python has no dates after the year 9999.
             return date.max.toordinal() + 1
         return date(year, months_before + 1, 1).toordinal()
 
@@ -74,7 +75,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
             The series after the poll, and 1 if a fall is taken for a correction and not for a reset; else 0.
         """
         platform_time = poll.now.timestamp()
-        # Seconds since the last poll by the platform's clock or by this machine's: the smaller, because one may jump.
+        # Seconds since the last poll: the smaller of the platform's and this machine's, because one clock may jump.
         silence = max(0.0, min(platform_time - self.platform_time, poll.wall - self.wall_time))
         guard_seconds = max(0.0, self.guard_seconds - silence)
         series = replace(self, platform_time=platform_time, wall_time=poll.wall, guard_seconds=guard_seconds)
@@ -84,29 +85,29 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
 
 
 def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
-    """Count a value below `last`: it is a reset or a correction, or the next poll decides which of them."""
+    """Count a value below `last`: a reset, a correction, or a fall of which the next poll decides what it is."""
     month = month_of(now)
     is_deep = value < series.high * RESET_SHARE
     if series.has_fallen or (is_deep and month != series.month):
         # For a day, an answer from before the reset may still come.
         return replace(_reset(series, value, month), former=series.last, guard_seconds=DAY_SECONDS), 0
-    # It may be a reset that is late or in another time zone, or a wrong answer: the next poll decides.
+    # The fall may be a late reset, a reset in another time zone, or a wrong answer: the next poll decides.
     if is_deep or silence > DAY_SECONDS or _seconds_into_month(now) < DAY_SECONDS:
         return replace(series, has_fallen=True, is_held=False), 0
     return replace(series, month=month, last=value, is_held=False), 1
 
 
 def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
-    """Count a value that is not below the last accepted one. A fall at the poll before is taken for a correction."""
+    """Count a value of at least `last`. If the poll before found a fall, the fall is taken for a correction."""
     month = month_of(now)
     corrections = 1 if series.has_fallen else 0
     may_be_former = series.former is not None and value >= series.former
     if may_be_former and series.guard_seconds > 0:
-        # The value may come from before the last reset. If it stands for a day, it is accepted.
+        # The value may come from before the last reset. It is accepted when polls have found such values for a day.
         guard_seconds = series.guard_seconds if series.is_held else DAY_SECONDS
         return replace(series, has_fallen=False, is_held=True, guard_seconds=guard_seconds), corrections
     former = None if may_be_former else series.former
-    # If the exporter did not poll when the month began, the month's value may be above the former month's by chance.
+    # After a day without polls, the value of a new month may be above the last value of the month before.
     is_new_month = month != series.month and silence > DAY_SECONDS and _seconds_into_month(now) > LATE_RESET_SECONDS
     if is_new_month and value > series.last:
         series = _reset(series, value, month)
@@ -116,23 +117,23 @@ def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> t
 
 
 def _reset(series: MonthSeries, value: float, month: int) -> MonthSeries:
-    # Use the served sum: rounding it again could make it smaller, which looks like a reset of the counter.
+    # `closed` is the served sum. A sum that is rounded in another way could be smaller, and look like a reset.
     return replace(
         series, month=month, baseline=0.0, high=value, last=value, closed=series.value, has_fallen=False, is_held=False
     )
 
 
 def month_of(moment: datetime) -> int:
-    """Return a number for the UTC month of a time; it grows by 1 each month."""
+    """Return the number of the UTC month of a time. Successive months have successive numbers."""
     utc = moment.astimezone(UTC)
     return utc.year * 12 + utc.month
 
 
 def begin_month(source: MonthToDate, poll: PollTime, full_from: int | None) -> MonthSeries:
-    """Return a series after its first poll.
+    """Return a new series that has counted its first poll.
 
-    `full_from` is the ordinal of a day. From the month of that day on, the value is counted in full. In an earlier
-    month, or if `full_from` is None, the value is the baseline, so that the counter is 0.
+    If the poll is in the month of the day `full_from` (an ordinal) or later, the value is counted in full. If the poll
+    is in an earlier month, or `full_from` is None, the value is the baseline, so that the counter is 0.
     """
     value, month = float(source.value), month_of(poll.now)
     is_full = full_from is not None and month >= month_of(datetime.fromordinal(full_from).replace(tzinfo=UTC))

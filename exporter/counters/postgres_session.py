@@ -1,7 +1,7 @@
 """One session of the state database. The server releases the session's locks when the session ends.
 
-Time limits of the session make the server end it when its process is dead, cut off or suspended. Statements are sent
-one by one, because the limits do not apply within a pipeline.
+The session has time limits, so that the server ends the session if this process is dead, cut off or suspended.
+Statements are sent one by one, because the limits do not apply within a pipeline.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from psycopg.waiting import wait_async
 from exporter.counters.storage import StorageError
 
 LEAST_VERSION = 140000
-# The part of a lease during which this process relies on the session; the rest is for differences of clocks.
+# The part of a lease for which this process relies on the session. The rest allows for clocks that run differently.
 _RELIABLE = 0.8
 # PostgreSQL's client library allows no shorter time limit for connecting.
 _SHORTEST_CONNECT_SECONDS = 2
@@ -25,15 +25,15 @@ R = TypeVar("R")
 
 
 class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """A connection to the state database, used by one task at a time; `begin` makes it.
+    """A connection to the state database. `begin` makes a connection; one task at a time may use it.
 
     Attributes:
-        token: a random name that the session has on the server, too. Behind a pooler, another session may answer.
-        alive_at: when the last statement that was answered was sent, by `clock`.
-        reliable_seconds: how long from `alive_at` on this process relies on the session.
-        is_holder: whether it has locked its process's shard.
-        has_read: whether it has read the shard's rows.
-        clock: returns seconds that never jump, and that include the time of a suspension.
+        token: the random name of the session on the server. Behind a pooler, a session with another name may answer.
+        alive_at: when the last answered statement was sent, in seconds of `clock`.
+        reliable_seconds: for how many seconds after `alive_at` this process relies on the session.
+        is_holder: whether the session has locked the shard of this process.
+        has_read: whether the rows of the shard were read in this session.
+        clock: returns monotonic seconds that include the time of a suspension, as `boot_seconds`.
     """
 
     token = ""
@@ -46,10 +46,10 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
 
     @classmethod
     async def begin(cls, url: str, lease: float, clock: Callable[[], float]) -> "Session":
-        """Connect, and limit the session: the server ends it after `lease` seconds without a statement.
+        """Connect, and set time limits: the server ends the session after `lease` seconds without a statement.
 
         Raises:
-            StorageError: no session can be made, or the server is not suitable. The message contains no password.
+            StorageError: the connection fails, or the server is not suitable. The message contains no password.
         """
         parameters: dict[str, str | int] = {
             "connect_timeout": max(_SHORTEST_CONNECT_SECONDS, int(lease / 3)),
@@ -59,11 +59,11 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         try:
             address = make_conninfo(url, **parameters)
         except psycopg.Error:
-            # The error may quote any part of an address that cannot be parsed.
+            # The error may quote the password, or another part of the address.
             raise StorageError("the address of the database is not understood") from None
         try:
             session = await cls.connect(address, autocommit=True, prepare_threshold=None)
-        except (psycopg.Error, OSError, UnicodeError) as error:  # UnicodeError: no host has such a name
+        except (psycopg.Error, OSError, UnicodeError) as error:  # UnicodeError: the host has an invalid name
             raise StorageError(_one_line(error)) from None
         session.clock, session.reliable_seconds = clock, lease * _RELIABLE
         if problem := _why_unfit(session):
@@ -74,22 +74,22 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         return session
 
     def end(self) -> None:
-        """End the session, and with it its locks."""
+        """End the session. The server then releases the locks of the session."""
         self.pgconn.finish()
 
     def is_certain(self) -> bool:
-        """Return whether it is certain that the session exists on the server."""
+        """Return whether the session certainly exists on the server."""
         if self.closed or self.clock() >= self.alive_at + self.reliable_seconds:
             return False
         if self._is_asking:
             return True
-        # What the server sends without a statement is most likely the end of the session.
+        # If the server sends something without a statement, it has most likely ended the session.
         incoming = select.poll()
         incoming.register(self.pgconn.socket, select.POLLIN)
         return not incoming.poll(0)
 
     async def ask(self, statement: LiteralString, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """Execute a statement, and return its rows.
+        """Execute a statement, and return the rows of the result.
 
         Raises:
             StorageError: the statement failed, and the session has ended. The message contains no password.
@@ -100,7 +100,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             cursor = await self.execute(statement, values, binary=True)
             rows = await cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            # After any error it is uncertain which locks the session holds, so a new one is needed.
+            # After an error it is uncertain which locks the session holds, so a new session is needed.
             self.end()
             raise StorageError(_one_line(error)) from None
         finally:
@@ -109,12 +109,12 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         return rows
 
     def check_own(self, *, is_own: bool) -> None:
-        """End the session, and raise StorageError, if another session of the server has executed the last statement."""
+        """If another session of the server has executed the statement, end this session, and raise StorageError."""
         if not is_own:
             self.end()
             raise StorageError(_POOLER)
 
-    async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - the library's own
+    async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - as in the library
         """Wait at most `reliable_seconds` for an answer; then end the session: a proxy may hide a lost server."""
         try:
             async with asyncio.timeout(self.reliable_seconds):
@@ -139,23 +139,24 @@ def _why_unfit(session: Session) -> str:
 
 
 def _session_settings(lease: float) -> dict[str, str]:
-    """Return the settings of the session on the server; every role may set them.
+    """Return the settings of the session on the server, which need no privileges.
 
-    The server ends a session that sends no statement for a lease, or does not receive an answer for as long. The time
-    limit of a statement is shorter than the time for which this process relies on the session.
+    With these settings, the server ends a session that sends no statement, or does not receive an answer, for
+    `lease` seconds. The time limit of a statement is shorter than `Session.reliable_seconds`.
     """
     lease_ms = str(int(lease * 1000))
     return {
         "idle_session_timeout": lease_ms,
         "statement_timeout": str(int(lease * 1000 * 2 / 3)),
         "tcp_user_timeout": lease_ms,
-        # After a third of the lease without data, a probe each second. Without answers, the session ends after a lease.
+        # After a third of the lease without data, the server sends a probe, and repeats it once a second until it is
+        # answered. If there is no answer, the session ends after a lease without data.
         "tcp_keepalives_idle": str(max(1, int(lease / 3))),
         "tcp_keepalives_interval": "1",
         "tcp_keepalives_count": str(max(1, int(lease * 2 / 3))),
-        # During a statement, the server checks this often whether this process is still connected.
+        # During a statement, the server checks after every third of the lease whether this process is still connected.
         "client_connection_check_interval": str(int(lease * 1000 / 3)),
-        # The database's own setting may confirm a commit before it is on disk.
+        # The default of the database may be `off`: then a commit is confirmed before the commit is on disk.
         "synchronous_commit": "on",
     }
 
@@ -168,7 +169,7 @@ _POOLER = (
     "statements run in different sessions of the server, as behind a pooler in transaction mode; expected the database "
     "itself, or a pooler in session mode"
 )
-# `count` makes one row of all settings; the name of the session is set once.
+# `count` joins the rows of the settings to one row, so that the name of the session is set once.
 _SET = """
     SELECT count(set_config(name, value, false)), set_config('edge_exporter.session', gen_random_uuid()::text, false)
     FROM unnest(%(names)s::text[], %(values)s::text[]) AS given (name, value)

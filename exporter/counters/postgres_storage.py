@@ -9,31 +9,33 @@ from exporter.counters.shard_locks import OtherTotalError, ShardLocks
 from exporter.counters.storage import Changes, ShardTakenError, Storage, StorageError
 from exporter.targets.target import PollKey
 
-# The most rows of one statement, so that it takes less time than a lease.
+# The most rows of a statement. With many more rows, a statement could take longer than its time limit.
 PAGE = 1000
-# The server is asked after this part of the pulse, because the ledger does not keep the pulse exactly.
+# `keep_open` sends a statement after this part of the pulse, because the ledger does not keep the pulse exactly.
 _EARLY = 0.8
-# After so many leases the server has ended a lost session. It may notice the loss later than after one lease.
+# After this many leases, the server has ended a lost session: it may notice the loss a third of a lease late.
 _LEASES_UNTIL_ENDED = 4 / 3
 
 
 class PostgresStorage(Storage):
     """Keeps the rows of one shard in a state database.
 
-    First, `claim` locks a free shard. Then `open` reads the shard's rows. If the session is lost, `open` begins another
-    one, in which it locks the same shard and reads the rows again. `read` and `check` need no shard.
+    First, `claim` locks a free shard. Then `open` reads the shard's rows. If the session is lost, `open` begins a new
+    session, locks the same shard again, and reads the rows again. `read` and `check` need no shard.
 
     Args:
-        url: reads the database's address, whose password may change; raises StorageError if it cannot be read.
-        installation: the common name of the exporters that share their rows.
-        wanted: the shards that this process may claim: one or all; empty if `claim` is never called.
+        url: reads the address of the database; called for a new session, because the password may change. Raises
+            StorageError if the address cannot be read.
+        installation: `state.installation`, the common name of the exporters that share the state.
+        total: the number of shards.
+        wanted: the shards that `claim` may lock: one or all; may be empty if `claim` is not called.
         lease: seconds without a statement after which the server ends the session.
-        clock: returns seconds that never jump, and that include the time of a suspension.
+        clock: returns monotonic seconds that include the time of a suspension, as `boot_seconds`.
 
     Attributes:
-        index: the shard; None before `claim` has locked one, and after `open` has raised ShardTakenError.
-        obstacle: why the last `claim` that returned locked no shard; empty before it, or if it locked one.
-        locks: the locks of all shards.
+        index: this process's shard; None before `claim` has locked one, and after `open` has raised ShardTakenError.
+        obstacle: why `claim` last returned None; empty if it has not returned yet, or has returned a shard since.
+        locks: the locks of the installation's shards.
         has_answered: whether `claim` or `open` has ever had a session in which the table existed or was created.
     """
 
@@ -56,7 +58,7 @@ class PostgresStorage(Storage):
         self._lease = lease
         self._clock = clock
         self._session: Session | None = None
-        # When it was last certain that a session, lost since, held the shard.
+        # The last time of `clock` at which the former session certainly held the shard.
         self._held_at = 0.0
         # From when on `claim` may lock a shard.
         self._claims_from = 0.0
@@ -70,7 +72,7 @@ class PostgresStorage(Storage):
         return session is not None and session.has_read and session.is_certain()
 
     async def claim(self) -> int | None:
-        """Lock a free shard, and return its number; None if none can be locked: then `obstacle` says why.
+        """Lock a free shard, and return its number. If no shard can be locked, set `obstacle`, and return None.
 
         Raises:
             StorageError: the database cannot be used now.
@@ -93,7 +95,7 @@ class PostgresStorage(Storage):
         return None
 
     def _obstacle(self, held_before: Sequence[int]) -> str:
-        """Return why no wanted shard could be locked; `held_before` are those that were held before the attempt."""
+        """Return why no wanted shard could be locked; `held_before` are the wanted shards that were held already."""
         total = self.locks.total
         if len(held_before) < len(self._wanted):
             return "another exporter has locked a free shard just now"
@@ -102,9 +104,9 @@ class PostgresStorage(Storage):
         return f"shard {held_before[0]} of {total} is held"
 
     async def keep_open(self) -> bool:
-        """Keep the session that has read the shard's rows, and return whether it exists.
+        """Return whether the session that has read the shard's rows still exists, and keep it alive.
 
-        The server keeps a session that sends statements: one is sent if the last one was sent most of a pulse ago.
+        The server ends a session without statements, so a statement is sent if the last one was most of a pulse ago.
 
         Raises:
             StorageError: the database cannot be used now, or exporters with another number of shards are running.
@@ -113,22 +115,22 @@ class PostgresStorage(Storage):
         if session is None or not session.has_read:
             return False
         if self._clock() >= session.alive_at + self.pulse * _EARLY:
-            # This statement also finds which shards are held, and by how many in total.
+            # This statement also updates `locks.held`, and finds exporters with another number of shards.
             await self.locks.read(session)
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Lock the shard, in a new session if the former one is lost, and return its rows.
+        """Lock the shard, and return the rows of the shard. If the session was lost, this begins a new session.
 
         Raises:
             ShardTakenError: another exporter has the shard, or exporters with another number of shards are running.
-            StorageError: the database cannot be used now, or the shard may still be held by the former session.
+            StorageError: the database cannot be used now, or the former session may still hold the shard.
         """
         if self.index is None:
             raise ShardTakenError("another exporter has taken the shard")
         session = self._certain_session() or await self._connect()
         if obstacle := await self._lock_again(session, self.index):
-            # The other session may be the former one of this exporter.
+            # The shard may still be held by the former session of this exporter.
             if self._clock() < self._held_at + self._lease * _LEASES_UNTIL_ENDED:
                 raise StorageError(obstacle)
             self.index = None
@@ -139,9 +141,9 @@ class PostgresStorage(Storage):
         return rows
 
     async def commit(self, changes: Changes) -> None:
-        """Write and delete rows, in pages; if a page fails, those before it stay written.
+        """Write and delete rows, in pages of `PAGE` rows; if a page fails, the pages before it stay written.
 
-        A row that another shard counts is neither written nor deleted.
+        A row that another shard counts is left unchanged.
         """
         session = self._session
         if session is None or not session.has_read:
@@ -156,7 +158,7 @@ class PostgresStorage(Storage):
             session.check_own(is_own=is_own)
 
     async def read(self, collectors: Collection[str]) -> dict[PollKey, StateRow]:
-        """Return the rows of some collectors, of all shards; none if there is no table. Exporters may be writing them.
+        """Return the rows of some collectors, of all shards; empty without a table. Exporters may write rows meanwhile.
 
         Raises:
             StorageError: the database cannot be used now.
@@ -173,7 +175,7 @@ class PostgresStorage(Storage):
         """Check, without changing anything, that a session can begin, and that the table exists or can be created.
 
         Raises:
-            StorageError: one of these is not so.
+            StorageError: no session can begin, or the table does not exist and cannot be created.
         """
         session = await Session.begin(self._url(), self._lease, self._clock)
         try:
@@ -184,7 +186,7 @@ class PostgresStorage(Storage):
             session.end()
 
     async def close(self) -> None:
-        """End the session, which frees the shard at once."""
+        """End the session; the server then frees the shard."""
         if self._session is not None:
             self._session.end()
             self._session = None
@@ -196,7 +198,7 @@ class PostgresStorage(Storage):
         return self._session if self._session is not None and self._session.is_certain() else None
 
     async def _connect(self) -> Session:
-        """End the former session, and begin another one; create the table if it does not exist."""
+        """End the former session, and begin a new one; create the table if it does not exist."""
         if self._session is not None and self._session.is_holder:
             self._held_at = self._session.alive_at
         await self.close()
@@ -208,18 +210,18 @@ class PostgresStorage(Storage):
         except StorageError:
             self.locks.held = None
             raise
-        # After a loss of the connection, former holders come first: they continue with their rows.
+        # After a lost connection, former holders of shards have priority for half a lease, so that they can continue.
         self._claims_from = self._clock() + self._lease / 2 if self.has_answered else 0.0
         self._session, self.has_answered = session, True
         self.location = f"postgresql://{session.info.host}:{session.info.port}/{session.info.dbname}"
         return session
 
     async def _lock_again(self, session: Session, index: int) -> str:
-        """Lock the shard, unless the session has its lock; return why it cannot be locked, otherwise an empty text."""
+        """Lock the shard if the session has not locked it. Return an empty text, or why the shard cannot be locked."""
         try:
             await self.locks.read(session)
         except OtherTotalError as error:
-            # Those exporters count the targets of the shard.
+            # The exporters with the other number of shards count the targets of this shard.
             return str(error)
         has_lock = session.is_holder or await self.locks.take(session, index)
         return "" if has_lock else "the shard is held by another session"
@@ -236,7 +238,7 @@ def _column(rows: Sequence[Sequence[object]], place: int) -> list[object]:
 _HAS_TABLE = """
     SELECT to_regclass('edge_exporter_row') IS NOT NULL, has_schema_privilege(current_schema(), 'CREATE')
 """
-# The lock, whose number is arbitrary, lets one exporter at a time create the table.
+# The lock lets one exporter at a time create the table. The number of the lock is arbitrary.
 _CREATE = """
     DO $$ BEGIN
         PERFORM pg_advisory_xact_lock(1701080933);
@@ -248,8 +250,8 @@ _CREATE = """
         );
     END $$
 """
-# The rows of a shard. They include rows that were written for another number of shards, which may belong to this shard
-# now, and the rows of accounts, which have no id and are used by all shards.
+# The rows of a shard. Rows that were written for another number of shards are included, because they may belong to this
+# shard now. The rows of accounts, which have no id, are included for every shard.
 _ROWS = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s AND (shard = %(index)s OR shards <> %(total)s OR id = '')
@@ -258,8 +260,8 @@ _ROWS_OF = """
     SELECT collector, account, kind, id, name, success, data FROM edge_exporter_row
     WHERE installation = %(installation)s AND collector = ANY(%(collectors)s)
 """
-# `own` is empty if another session executes the statement: then nothing is written. The written rows are in the order
-# of their keys, so that exporters lock shared rows in the same order, which prevents deadlocks.
+# `own` is empty if another session executes the statement: then nothing is written or deleted. The rows to write are
+# sorted by key, so that two exporters that write the same rows lock these rows in one order, without a deadlock.
 _WRITE = """
     WITH own AS MATERIALIZED (
         SELECT WHERE current_setting('edge_exporter.session', true) = %(session)s

@@ -1,4 +1,4 @@
-"""The rows of the state, their keys, and the form in which both are stored."""
+"""The rows of the state, the keys of rows, and the columns in which keys and rows are stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from sys import intern
@@ -11,11 +11,11 @@ from exporter.targets.target import PollKey
 
 
 class StateRow(NamedTuple):
-    """The state of one target of one collector, or something that belongs to an account (see `account_key`).
+    """The state of one target of one collector, or a fact about an account (`account_key`).
 
     Attributes:
-        success: for a target, unix seconds of its last successful poll.
-        data: for a target, its counted families, packed.
+        success: for a target, the time of the last successful poll, in unix seconds.
+        data: for a target, the counted families, packed (`pack`).
     """
 
     name: str
@@ -34,15 +34,15 @@ def key_columns(key: PollKey) -> tuple[str, str, str, str]:
 
 
 def to_columns(rows: Mapping[PollKey, StateRow | None]) -> list[Columns]:
-    """Return the columns of the rows that are written (not None), in the order of their key columns."""
-    # Two keys may become equal when their texts are made storable: then the later row is written.
+    """Return the columns of the rows, sorted by key columns. Rows to delete (None) are left out."""
+    # `storable` may make two keys equal: then the later row is returned.
     written = {key_columns(key): row for key, row in rows.items() if row is not None}
     return [(*key, storable(row.name), row.success, row.data) for key, row in sorted(written.items())]
 
 
 def from_columns(stored: Iterable[Sequence[Any]]) -> dict[PollKey, StateRow]:
-    """Return the rows with these columns."""
-    # The first three texts are interned, because thousands of rows share them.
+    """Return key → row, from the stored columns (`Columns`)."""
+    # Thousands of rows have the same collector, account or kind: an interned text takes memory once.
     return {
         PollKey.of(intern(collector), intern(account), intern(kind), target_id): StateRow(name, success, data)
         for collector, account, kind, target_id, name, success, data in stored
@@ -50,22 +50,22 @@ def from_columns(stored: Iterable[Sequence[Any]]) -> dict[PollKey, StateRow]:
 
 
 def storable(text: str) -> str:
-    """Return a text that any storage can keep: lone surrogates and NUL become question marks."""
+    """Return a text that both storages can keep: lone surrogates and NUL become question marks."""
     if not text.isascii() or "\0" in text:
         text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "?")
     return text
 
 
-# Some rows belong to an account and not to a target: the time of its platform (in `success`), and the lists of its
-# resources (in `data`). Their id is empty. The `success` of a list is far in the future, so that the list is not
-# deleted by age.
+# Some rows belong to an account and not to a target: one has the platform's time (in `success`), the others have lists
+# of the account's resources (in `data`). The id of these rows is empty. The `success` of a list is far in the future,
+# so that the list is not deleted by age.
 _NEVER_OLD = 2.0**53
 _LIST = "list/"
 PLATFORM_TIME = "platform_time"
 
 
 def account_key(name: str, account: str) -> PollKey:
-    """Return the key of a row of an account; `name` says what the row contains."""
+    """Return the key of a row that belongs to an account; `name`, such as `PLATFORM_TIME`, identifies the content."""
     return PollKey.of(name, account, "account", "")
 
 
@@ -89,7 +89,7 @@ _DECODER = msgspec.msgpack.Decoder(Families)
 
 
 def unpack(packed: bytes) -> Families:
-    """Convert stored bytes to counted families. Fields that an earlier version did not store have their defaults.
+    """Convert stored bytes to counted families. Fields that an earlier version did not store get default values.
 
     Raises:
         ValueError: the bytes have another form.

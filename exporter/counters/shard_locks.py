@@ -1,4 +1,4 @@
-"""The locks of shards in the state database: advisory locks, each held by the session of the exporter of that shard."""
+"""The locks of shards: advisory locks in the state database, held by the sessions of exporters that poll the shards."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,8 +19,9 @@ class ShardLocks:
     """The locks of an installation's shards.
 
     Attributes:
-        installation: the common name of the exporters that share their rows.
-        held: the shards that were held at the last `read`; None before it, and if no session could be used since.
+        installation: the common name of the exporters that share the state.
+        total: the number of shards.
+        held: the shards that were locked at the last `read`. None before, and while no session can begin.
     """
 
     installation: str
@@ -29,12 +30,12 @@ class ShardLocks:
 
     @property
     def _class(self) -> int:
-        """The first number of a lock, which is the same for all locks of the installation."""
+        """The first of the two numbers of a lock: a hash of the name of the installation."""
         # A positive number, because pg_locks shows negative ones in another form.
         return int.from_bytes(blake2b(self.installation.encode(), digest_size=4).digest()) >> 1
 
     async def take(self, session: Session, index: int) -> bool:
-        """Lock a shard if it is free; return whether the session has the lock.
+        """Lock a shard for a session if the shard is free. Set `session.is_holder`, and return its value.
 
         Raises:
             StorageError: the database cannot be used now.
@@ -46,7 +47,7 @@ class ShardLocks:
         return session.is_holder
 
     async def read(self, session: Session) -> set[int]:
-        """Read which shards are locked, keep them in `held`, and return them.
+        """Read the numbers of the locked shards, keep the numbers in `held`, and return them.
 
         After an error, the session has ended.
 
@@ -59,7 +60,8 @@ class ShardLocks:
         self.held = {lock % _TOTAL_FACTOR for lock in locks if lock // _TOTAL_FACTOR == self.total}
         others = {lock // _TOTAL_FACTOR for lock in locks} - {self.total}
         if others:
-            # Those exporters count the same targets. If both groups lock at the same moment, both release their shards.
+            # Exporters with another total count the same targets, so this exporter releases its shard. If two exporters
+            # with different totals lock shards at the same moment, at least one of them releases its shard.
             session.end()
             raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self.total}")
         return self.held

@@ -24,10 +24,10 @@ SCHEMA_VERSION = 4
 # How long a call waits for a lock of another process on the database; a reader that is not the exporter waits longer.
 BUSY_SECONDS = 2.0
 _READING_SECONDS = 10.0
-# The suffixes of the files that SQLite keeps next to the database: the journal, and its index.
+# The suffixes of the files that SQLite keeps next to the database: the journal, and the index of the journal.
 _JOURNAL = ("-wal", "-shm")
-# Errors after which the connection stays open. On a full disk, closing it would remove the journal: one more commit
-# would find room, and the next one would fail again.
+# Errors after which the connection stays open. On a full disk, closing the connection would remove the journal: the
+# next commit would find room, and the commit after it would fail again.
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
 # Errors that mean that the content of the file is damaged; SQLITE_ERROR means that a table is missing.
 _DAMAGES = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -52,7 +52,7 @@ class FileStorage(Storage):
         self, path: Path, clock: Callable[[], float], set_aside: Callable[[float], None], thread: Executor
     ) -> None:
         self.location = str(path.absolute())
-        # Links are resolved: the file has one lock under all names, and SQLite's journal is next to the file itself.
+        # Symbolic links are resolved, so that every link to the file leads to the same lock and to SQLite's journal.
         self._path = Path(os.path.realpath(path))
         self._clock = clock
         self._set_aside = set_aside
@@ -69,7 +69,7 @@ class FileStorage(Storage):
         return await blocking(self._thread, self._has_file_open)
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Lock and open the file; return its rows the first time, and none after that: the ledger's are newer."""
+        """Lock and open the file. The first time, return its rows; later none, because the ledger has newer rows."""
         return await blocking(self._thread, self._lock_and_open)
 
     async def commit(self, changes: Changes) -> None:
@@ -77,14 +77,14 @@ class FileStorage(Storage):
         await blocking(self._thread, self._commit, changes)
 
     async def close(self) -> None:
-        """Close the file, and release its lock, after the calls that still run."""
+        """Wait for calls that still run; then close the file, and release the lock."""
         await blocking(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
     # The methods from here on run on the thread.
 
     def _has_file_open(self) -> bool:
-        # What is written to a file that is no longer at the path, or to an emptied one, is lost.
+        # Rows that are written to a file that is no longer at the path, or was emptied, are lost.
         try:
             found = self._path.stat()
         except OSError:
@@ -99,7 +99,7 @@ class FileStorage(Storage):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
                 self._lock = _take_lock(self._path)
-            # This is called only if `_has_file_open` has not found the open file at its path.
+            # A file that is open, and that `_has_file_open` did not find, is not at its path, or was emptied.
             if self._database is not None:
                 self._log.error("state file was lost, it is written again", path=self.location)
                 self._disconnect()
@@ -108,7 +108,7 @@ class FileStorage(Storage):
             self._disconnect()
             raise self._unusable(error) from error
         if self._is_read:
-            # The rows in memory are newer than those of any file.
+            # The ledger has newer rows in memory.
             return {}
         self._is_read = True
         return rows
@@ -123,7 +123,7 @@ class FileStorage(Storage):
                 self._database.executemany(_DELETE, deleted)
                 self._database.executemany(_WRITE, written)
         except sqlite3.Error as error:
-            # The next attempt opens the file again: it may be writable then, or it is damaged and is replaced.
+            # The next attempt opens the file again: the file may be writable by then, and a damaged file is replaced.
             if _code(error) not in _PASSING:
                 self._disconnect()
             raise self._unusable(error) from error
@@ -161,7 +161,7 @@ class FileStorage(Storage):
         """Return the rows; raises ValueError or sqlite3.Error if the file is empty, damaged or of another schema."""
         is_new = not self._path.exists()
         if not is_new and not self._path.stat().st_size:
-            # SQLite would take it for a new database, and the loss would not be reported.
+            # SQLite would take an empty file for a new database, and the loss of the rows would not be reported.
             raise ValueError("it is empty")
         self._database = database = sqlite3.connect(self._path, timeout=BUSY_SECONDS)
         if is_new:
@@ -180,14 +180,14 @@ class FileStorage(Storage):
         rows = database.execute(_ROWS).fetchall()
         if any(checksum != _checksum(values) for *values, checksum in rows):
             raise ValueError("a row is damaged")
-        # A commit is on disk before it returns.
+        # With this setting, a commit is on disk before the call returns.
         database.execute("PRAGMA synchronous = FULL")
         found = self._path.stat()
         self._file_id = (found.st_dev, found.st_ino)
         return from_columns(values for *values, _ in rows)
 
 
-# SQLite stores no checksums of its content, so each row has one.
+# SQLite does not notice a damaged value, so each row has a checksum.
 _CREATE = f"""
     PRAGMA journal_mode = WAL;
     BEGIN;
@@ -208,10 +208,10 @@ _DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND 
 
 
 def rows_of(path: Path, collectors: Collection[str]) -> dict[PollKey, StateRow]:
-    """Return the rows of some collectors in a state file, unchecked; a running exporter may be writing it.
+    """Return the rows of some collectors in a state file, which an exporter may use. Checksums are not compared.
 
     Raises:
-        StorageError: it cannot be read.
+        StorageError: the file cannot be read.
     """
     statement = f"{_ROWS} WHERE collector IN ({', '.join('?' * len(collectors))})"
     try:
@@ -231,7 +231,7 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _take_lock(path: Path) -> TextIO:
-    """Lock a state file until the returned file, which is next to it, is closed."""
+    """Lock a state file by a lock on a file next to it. The lock lasts until the returned file is closed."""
     lock = _beside(path, ".lock").open("a")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -242,7 +242,7 @@ def _take_lock(path: Path) -> TextIO:
 
 
 def rename_aside(path: Path, now: float) -> Path:
-    """Rename a damaged state file, and its journal; `now` is unix seconds. Return the new name.
+    """Rename an unusable state file, and its journal. Return the new path, with the time `now` (unix seconds).
 
     Raises:
         OSError: a file cannot be renamed.

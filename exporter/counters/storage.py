@@ -1,4 +1,4 @@
-"""The interface between the ledger and its storage."""
+"""The interface of the storages in which the ledger keeps its rows."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 from exporter.counters.rows import StateRow
 from exporter.targets.target import PollKey
 
-# Rows to write, and None for those to delete.
+# Key → the row to write, or None if the row is to be deleted.
 Changes = Mapping[PollKey, StateRow | None]
 
 
@@ -25,7 +25,7 @@ class ShardTakenError(StorageError):
 class Storage(Protocol):
     """Keeps the ledger's rows, in a file (`state_file.py`) or in PostgreSQL (`postgres_storage.py`).
 
-    The ledger awaits one method at a time. The methods here are those of a storage that keeps nothing.
+    The ledger awaits one method at a time. In this class, the methods keep nothing.
 
     Attributes:
         location: where the rows are kept, without a secret.
@@ -36,39 +36,39 @@ class Storage(Protocol):
     pulse: float = 3600.0
 
     async def keep_open(self) -> bool:
-        """Keep the storage open, and return whether it is; if not, or not any more, the ledger opens it.
+        """Return whether the storage is open, and keep it open. If it is closed, the ledger calls `open`.
 
         Raises:
-            StorageError: it cannot be used now.
+            StorageError: the storage cannot be used now.
         """
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Open the storage, also after it was lost, and return its rows; none if the ledger is to write all rows again.
+        """Open the storage, also after a loss. Return the stored rows; none if the ledger is to write all rows again.
 
         Raises:
             StateLockedError: another process has the state file.
             ShardTakenError: another exporter may count the shard.
-            StorageError: it cannot be used now.
+            StorageError: the storage cannot be used now.
         """
         return {}
 
     async def commit(self, changes: Changes) -> None:  # noqa: ARG002 - keeps nothing
-        """Write rows durably, in place of those with the same key, and delete those whose value is None.
+        """Write rows durably, in place of rows with the same key. Delete the rows of keys with the value None.
 
         Raises:
-            StorageError: the rows may not have been written, or only some of them.
+            StorageError: all or some of the rows may not have been written or deleted.
         """
         return
 
     def is_certain(self) -> bool:
-        """Return whether it is certain that no other exporter counts these rows."""
+        """Return whether it is certain that no other exporter counts the rows of this storage."""
         return True
 
     async def close(self) -> None:
-        """Release the storage for others."""
+        """Close the storage, and release it for other processes."""
         return
 
 
 class MemoryStorage(Storage):
-    """Keeps nothing: counters start again with each process."""
+    """Keeps nothing: counters start at 0 when a process starts."""
