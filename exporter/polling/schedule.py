@@ -399,7 +399,7 @@ class Schedule:
         return STALE_INTERVALS * account.pace.interval(plan, target) if plan.stale_after is None else plan.stale_after
 
     def longest_interval(self, collector: str) -> float:
-        """Return a collector's longest effective interval of all accounts; targets' own intervals are ignored."""
+        """Return the longest effective interval of a collector in an account; targets' own intervals are ignored."""
         plan = self.plans[collector]
         paces = (account.pace for account in self.accounts.values())
         stretches = (pace.stretch for pace in paces if collector in pace.poll_rates)

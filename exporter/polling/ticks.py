@@ -10,7 +10,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MonotonicTime(tzinfo):
-    """A time zone for which `datetime.now` returns monotonic time; APScheduler calls it with the scheduler's zone."""
+    """A time zone for which `datetime.now` returns monotonic time; APScheduler calls `datetime.now(timezone)`."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic

@@ -112,7 +112,7 @@ def _http_url(example: str) -> AfterValidator:
 
 
 def parse_text(value: str) -> str:
-    """Validate text of one line, and return the text without white space at both ends."""
+    """Validate text of one line that is not blank, and return the text without white space at both ends."""
     text = value.strip()
     if not text or _CONTROL.search(text):
         raise ValueError("expected one line of UTF-8 text without control characters")
