@@ -83,7 +83,7 @@ class Daemon:
 
     @classmethod
     async def start(cls, settings: Settings, load: Callable[[], Settings], machine: Machine = REAL) -> Self:
-        """Start a daemon, and return it. The arguments become its attributes `settings`, `load` and `machine`.
+        """Return a started daemon, with the arguments as the attributes `settings`, `load` and `machine`.
 
         Raises:
             StateLockedError: another process has the state file.

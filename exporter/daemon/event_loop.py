@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 LAG_EVERY_SECONDS = 1.0
 GROWTH_CHECKED_EVERY_SECONDS = 5.0
-# The switch interval of threads: how long a thread runs before the event loop may interrupt it. Python's default is
+# The switch interval of threads: how long a thread runs before the event loop may take over. Python's default is
 # 5 ms. With 0.5 ms, a busy daemon spends a tenth of its processor time on switches.
 TURN_SECONDS = 0.002
 # The number of new objects after which Python collects the youngest generation. The results of a poll live for about a
-# second, until the ledger and the renderer have used them. Python's default is far lower: with it, collections during
-# that second would examine most results, and take 5 % of the time of a poll.
+# second, until the ledger and the renderer have used them. Python's default is far lower. Collections during that
+# second would then examine most results, and take 5 % of the time of a poll.
 YOUNG_OBJECTS = 20_000
-# The lowest number of collections of the middle generation between two of the oldest one. It is above Python's default:
-# a collection of the oldest generation, which contains the targets, takes long, and frees little, because few of the
-# objects are in cycles.
+# The lowest number of collections of the middle generation between two of the oldest one, which contains the targets.
+# The number is above Python's default, because a collection of the oldest generation takes long, and frees little: few
+# of its objects are in cycles.
 OLDEST_ROUNDS = 35
 
 

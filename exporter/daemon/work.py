@@ -44,7 +44,7 @@ SHOWN_EVERY_SECONDS = 5.0
 
 
 class Work:
-    """The parts that poll, count and render for one shard. In a spare, they have no targets.
+    """The parts that poll, count and render for one shard. In a spare, the parts have no targets.
 
     Args:
         settings: the first settings; `apply` replaces them.
@@ -212,7 +212,7 @@ class Work:
         telemetry.show(telemetry.targets, states)
         failing = Counter((one.target.account, one.collector, one.reason) for one in statuses if one.reason)
         telemetry.show(telemetry.failing, failing)
-        # `accounts` has no databases, because their answers have no such totals. Expired values are not counted.
+        # `accounts` has no databases, because answers of databases have no totals. Expired values are not counted.
         mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
         mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.families)
         telemetry.show(telemetry.mismatched, mismatched)

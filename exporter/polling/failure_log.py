@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from exporter.log import logger
 from exporter.platform.errors import PlatformError
 
-# Between two calls of `sum_up`, at most this many failing targets are named for each account and reason, and at most
-# this many recovered targets for each account. The others are counted.
+# Between two calls of `sum_up`, at most this many failing targets of an account are named for each reason. At most as
+# many recovered targets of an account are named. Further targets are counted.
 MOST_NAMED = 20
 
 

@@ -39,8 +39,8 @@ class Plan:
 class Pace:
     """The cost of an account's polls, and the factor by which the account's budget stretches intervals.
 
-    If the polls at the configured intervals would need more than `SHARE` of the requests a second that the budget
-    allows, all intervals of the account are multiplied by `stretch`. The limit of calls at once does not change
+    The polls may need at most `SHARE` of the requests a second that the budget allows. If the configured intervals need
+    more, all intervals of the account are multiplied by `stretch`. The limit of calls at once does not change
     intervals: it makes polls late.
 
     Attributes:

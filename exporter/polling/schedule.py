@@ -32,8 +32,8 @@ from exporter.targets.target import DATABASE_PREFIX, NAMED_BY_SEARCH, PollKey, T
 from exporter.telemetry import Telemetry
 
 TICK_SECONDS = 1.0
-# No further polls begin while this many polls have their answers and wait for the ledger. This limits the memory that
-# answers take, if the ledger is slower than the platforms.
+# No further polls begin while this many polls have their answers and wait for the ledger. The number limits the
+# memory that answers take, if the ledger is slower than the platforms.
 MOST_RECORDING = 150
 # After its first failure, a target waits for between half of this time and all of it, in seconds. The time doubles with
 # each further failure, at most `MOST_DOUBLINGS` times, because a number that doubles for ever would overflow.
@@ -51,7 +51,7 @@ class DueEntry(NamedTuple):
 
     Attributes:
         at: the time, on the monotonic clock.
-        number: grows with each new entry, so that entries with equal times keep the order in which they were made.
+        number: grows with each new entry, so that of two entries with equal times the older is first.
     """
 
     at: float

@@ -120,7 +120,7 @@ def _sections(data: Data, given: Given) -> dict[Any, Any]:
 
     pydantic-settings takes a whole list from one source, so an account or a database that is set here also gets the
     values in the file. If the file has something else in place of a section, such as a text or a list of several
-    accounts, the values of the section are left out here; the fault is reported elsewhere.
+    accounts, the values of the section are left out. The fault is reported elsewhere.
     """
     sections: dict[Any, Any] = {}
     for path, (value, _) in given.items():

@@ -43,7 +43,7 @@ class CollectorSettings(Section):
     """Whether and how often a collector polls its targets."""
 
     enabled: bool = Field(default=True, description="Whether the collector runs.")
-    # The default of the collector or of the endpoint replaces this one.
+    # The default of the collector or of the endpoint replaces this default.
     interval: Interval = Field(default=600.0, description="The interval between two polls of a target.")
     stale_after: OptionalInterval = Field(
         default=None,
