@@ -136,7 +136,7 @@ class Poller:
             self.schedule.failed(collector, target, fault)
         is_own = target.key in self.registry.by_key
         if collector.every_shard:
-            # If the target belongs to this shard, `_publish` logs `polled.error`, so only `naming_error` is left to log.
+            # If the target belongs to this shard, `_publish` logs `polled.error`. Only `naming_error` is left to log.
             self.failures.note_list(collector.name, target.account, polled.naming_error if is_own else fault)
 
     async def _finish(self, poll: RunningPoll, outcome: Outcome, now: datetime, seconds: float) -> None:
