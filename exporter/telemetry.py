@@ -53,8 +53,8 @@ class Telemetry:
         histogram = partial(_declare, Histogram, registry)
         self.up = gauge(
             "edge_up{account}",
-            "Whether the last authenticated answer is no older than the account's timeout plus 1.5 times its shortest "
-            "effective interval.",
+            "Whether the last authenticated answer is at most as old as the account's timeout plus 1.5 times the "
+            "account's shortest effective interval.",
         )
         self.requests = counter(
             "edge_api_requests_total{account, operation, code}",
@@ -62,11 +62,11 @@ class Telemetry:
         )
         self.failures = counter(
             "edge_api_request_failures_total{account, operation, reason}",
-            "Requests that gave no usable answer, and calls without a usable key, by reason.",
+            "Failed requests, and calls that were not sent because their key cannot be used, by reason.",
         )
         self.durations = histogram(
             "edge_api_request_duration_seconds{account, operation}",
-            "Time from a request to the end of its answer, or to its failure.",
+            "Time from a request to the end of the answer, or to the failure.",
             buckets=_CALL_BUCKETS,
         )
         self.retries = counter("edge_api_retries_total{account, operation}", "Retries of requests.")
@@ -86,9 +86,7 @@ class Telemetry:
             "edge_api_demand_requests_per_second{account}",
             "Requests a second that the account's targets need at the configured intervals.",
         )
-        self.build = gauge(
-            "edge_exporter_build_info{version, python}", "Version of the exporter and of the Python that runs it."
-        )
+        self.build = gauge("edge_exporter_build_info{version, python}", "Versions of the exporter and of Python.")
         self.reload_successful = gauge(
             "edge_exporter_config_last_reload_successful",
             "Whether the last attempt to load the configuration succeeded.",
@@ -98,7 +96,7 @@ class Telemetry:
         )
         self.interval = gauge(
             "edge_exporter_collector_interval_seconds{collector}",
-            "Time between two polls of a target, in the account where it is longest; a small budget makes it longer.",
+            "Effective interval between two polls of a target, in the account with the longest one.",
         )
         self.duration = gauge(
             "edge_exporter_collector_duration_seconds{collector}", "Duration of the collector's last poll of a target."
@@ -140,7 +138,7 @@ class Telemetry:
         )
         self.loop_lag = histogram(
             "edge_exporter_loop_lag_seconds",
-            "Delay of the event loop, which runs all polls and scrapes, measured once a second.",
+            "Delay of the event loop, which runs polls and answers scrapes, measured once a second.",
             buckets=_LOOP_LAG_BUCKETS,
         )
         self.render = gauge(
@@ -156,11 +154,11 @@ class Telemetry:
         )
         self.ledger_set_aside = gauge(
             "edge_exporter_ledger_set_aside_timestamp_seconds",
-            "When an unusable state file was last renamed; 0 if that never happened since the start.",
+            "When an unusable state file was last renamed; 0 if none was renamed since the start.",
         )
         self.corrections = counter(
             "edge_exporter_ledger_corrections_total{family}",
-            "Days and months whose value the platform lowered after it was counted; the counters do not go down.",
+            "How often the platform lowered the counted value of a day or a month; the counters do not go down.",
         )
         self.targets = gauge(
             "edge_targets{account, state}",
@@ -169,8 +167,8 @@ class Telemetry:
         )
         self.target_removed = gauge(
             "edge_target_removed_timestamp_seconds{account, target, name}",
-            "When the target was found to be missing from the platform's list; shown for a week or a shorter "
-            "state.retention, for the newest 1,000 of an account, not for targets that the configuration excludes.",
+            "When the target was found to be missing from the platform's list. Shown for a week or a shorter "
+            "state.retention, for the newest 1,000 of an account, but not for targets that the configuration excludes.",
         )
         self.script_budget = gauge(
             "edge_script_monthly_budget_dollars{account, script_id, script}",

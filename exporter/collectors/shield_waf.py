@@ -30,7 +30,7 @@ CUSTOM_RULES: TargetCollector[CustomWafRule] = TargetCollector(
         Metric("edge_shield_waf_custom_rule_info", "Name of a custom WAF rule (ruleName), polled.", value=lambda _: 1),
         Metric(
             "edge_shield_waf_custom_rule_conditions",
-            "Conditions of the custom WAF rule: the first one and the chained ones (ruleConfiguration), polled.",
+            "Conditions of the custom WAF rule, including chained ones (ruleConfiguration), polled.",
             value=_conditions,
         ),
     ),

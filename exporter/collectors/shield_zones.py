@@ -89,7 +89,7 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
     Metric(
         "edge_shield_zone_execution_mode",
         "Mode of the engine, such as log or block (wafExecutionMode, dDoSExecutionMode), polled: 1 for the "
-        "mode it is in, 0 for the others.",
+        "current mode, 0 for the others.",
         labels=("engine", "mode"),
         value=_modes,
     ),
@@ -101,8 +101,8 @@ _ZONE_METRICS: tuple[Metric[NamedZone], ...] = (
     ),
     Metric(
         "edge_shield_zone_waf_rules",
-        "WAF rules of the zone that are disabled, that only log, or that are custom (wafDisabledRules, "
-        "wafLogOnlyRules, wafCustomRuleOrder), polled.",
+        "Disabled, log-only and custom WAF rules of the zone (wafDisabledRules, wafLogOnlyRules, wafCustomRuleOrder), "
+        "polled.",
         labels=("state",),
         value=_waf_rules,
     ),

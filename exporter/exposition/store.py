@@ -18,14 +18,14 @@ _HEALTH_LABELS = ("account", "collector", "target", "name")
 
 TARGET_UP = FamilyInfo(
     "edge_target_up",
-    "Whether the last poll of the target by this collector succeeded, and its values have not expired.",
+    "Whether the last poll of the target by this collector succeeded, and the values have not expired.",
     Kind.GAUGE,
     "",
     _HEALTH_LABELS,
 )
 LAST_SUCCESS = FamilyInfo(
     "edge_target_last_success_timestamp_seconds",
-    "When a poll of the target by this collector last succeeded; if the state is stored, also in an earlier run.",
+    "When a poll of the target by this collector last succeeded; with a stored state, this may be in an earlier run.",
     Kind.GAUGE,
     "seconds",
     _HEALTH_LABELS,
@@ -39,7 +39,7 @@ TARGET_LABELS = FamilyInfo(
 )
 ALERT_THRESHOLD = FamilyInfo(
     "edge_alert_threshold",
-    "The threshold that the configuration (thresholds) sets for the target, in place of the alert's own.",
+    "The threshold that the configuration (thresholds) sets for the target, in place of the rule's threshold.",
     Kind.GAUGE,
     "",
     ("account", "alert", "target"),
