@@ -85,7 +85,7 @@ class AccountCharts:
         return self.client.utc_now().toordinal()
 
     async def discover(self, collectors: Iterable[Collector]) -> None:
-        """Add the targets that the collectors discover to the registry, and messages about errors to `failures`."""
+        """Poll the collectors that discover targets; the registry gets the targets, and `failures` the errors."""
         accounts = self.registry.targets("account", every_shard=True)  # another shard may poll the account
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
@@ -101,7 +101,7 @@ class AccountCharts:
 
         Reads the charts of the account's targets in the registry. An error of a target is added to `failures`.
         """
-        # Not all targets at once, because `RETRY_SECONDS` include the wait for the budget.
+        # Not all targets at once: `RETRY_SECONDS` would pass while most of the polls wait for the budget.
         in_flight = asyncio.Semaphore(self.client.rate_limiter.max_in_flight)
         reading = [
             self._try_read(in_flight, collector, target, days)
@@ -128,7 +128,7 @@ class AccountCharts:
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
         first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
-        # Each of the target's live counters has begun by the latest of these days, so later days are not read.
+        # Each of the target's live counters has begun by the latest of these days: the days before it are read.
         days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
         shown = await self._read_charts(collector, target, days_to_read)
         # With the name in the row, the labels are those of the live series. Labels need no payload, only the target.

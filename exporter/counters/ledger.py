@@ -134,7 +134,7 @@ class Ledger:
         return "" if self._counted else self.fault
 
     def may_serve(self) -> bool:
-        """Return whether counters may be served: certainly, no other exporter counts the targets of this process."""
+        """Return whether counters may be served: it is certain that no other exporter counts this process's targets."""
         return not self.is_taken and self._storage.is_certain()
 
     async def close(self) -> None:
@@ -160,8 +160,8 @@ class Ledger:
         """Count a poll, wait for its commit, and return the counters of the target that this process committed last.
 
         If the commit fails, or takes longer than `MOST_WAIT_SECONDS`, the returned counters are without this poll. If
-        the stored rows are not read yet, first wait until they are read, at most `MOST_WAIT_SECONDS`, too. If they
-        still are not, nothing is counted, and the result is empty.
+        the stored rows are not read yet, this first waits for the rows, also at most `MOST_WAIT_SECONDS`. Without the
+        rows, nothing is counted, and the result is empty.
         """
         if not self._has_read_rows:
             await self._next_attempt()

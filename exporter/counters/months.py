@@ -10,9 +10,9 @@ from exporter.counters.days import PollTime
 from exporter.metric import MonthToDate
 
 DAY_SECONDS = 86_400.0
-# A fall to below this share of the highest value may be a reset on any day. A smaller fall may be a reset in three
-# cases: on the first day of a month, after a day without a poll, or if the poll before found a fall that may be a
-# reset. Other falls are corrections.
+# A fall to below this share of the highest value may be a reset on any day. A smaller fall may be a reset on the first
+# day of a month, or after a day without a poll. Such a fall is a reset if the next poll's value is below the last
+# accepted value, too. Other falls are corrections.
 RESET_SHARE = 0.5
 # Some platforms reset the month late, but within this many seconds. After a day without a poll, a higher value is taken
 # for one of the new month only if this many seconds of the month have passed.
@@ -34,8 +34,8 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         closed: the counter's value at the last reset; 0 without a reset.
         wall_time: `PollTime.wall` of the last poll.
         has_fallen: whether the last poll found a fall that may be a reset; then the next poll decides.
-        former: the last accepted value before a reset, if the reset was a fall. None without such a reset, and None
-            again after a value of at least `former` is accepted.
+        former: the last accepted value before the last fall that was a reset. None without such a fall, and None again
+            after a value of at least `former` is accepted.
         guard_seconds: for how many seconds after the last poll a value of at least `former` is not accepted.
         is_held: whether the last poll had a value of at least `former` that was not accepted.
     """
@@ -65,7 +65,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
 
     @property
     def value(self) -> float:
-        """The counter."""
+        """The counter's value."""
         return math.fsum((self.closed, self.high, -self.baseline))
 
     def count(self, source: MonthToDate, poll: PollTime) -> tuple["MonthSeries", int]:
@@ -85,7 +85,7 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
 
 
 def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> tuple[MonthSeries, int]:
-    """Count a value below `last`: a reset, a correction, or a fall of which the next poll decides what it is."""
+    """Count a value below `last`: a reset, a correction, or a fall that the next poll shows to be one or the other."""
     month = month_of(now)
     is_deep = value < series.high * RESET_SHARE
     if series.has_fallen or (is_deep and month != series.month):

@@ -21,7 +21,7 @@ class ShardLocks:
     Attributes:
         installation: the common name of the exporters that share the state.
         total: the number of shards.
-        held: the shards that were locked at the last `read`. None before, and while no session can begin.
+        held: the shards that were locked at the last `read`. None before the first, and while no session can begin.
     """
 
     installation: str
