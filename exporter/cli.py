@@ -16,13 +16,13 @@ INTERRUPTED = 130  # as shells report a process that SIGINT ended
 COMMANDS = {
     "run": "Run the daemon.",
     "demo": "Run the exporter with a simulated platform; nothing has to be configured.",
-    "check": "Validate the configuration, then poll once what the daemon would poll.",
+    "check": "Validate the configuration, then poll the targets and print the results.",
     "config": "Show the settings, and where each was set.",
     "explain": "Ask a running exporter why families have no series.",
     "backfill": "Write history from the platform's charts as OpenMetrics with timestamps.",
     "call": "Carry out one operation of the platform, and print the answer as JSON.",
-    "sandbox": "Serve the simulated platform alone.",
-    "metrics": "Print the reference of every metric.",
+    "sandbox": "Serve the simulated platform without an exporter.",
+    "metrics": "Print the reference of the metrics.",
     "assets": "Write the dashboards, alert rules, runbooks or configuration files to a folder.",
 }
 

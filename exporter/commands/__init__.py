@@ -1,6 +1,6 @@
-"""The commands; `exporter.cli` lists them, and imports the module of one only when it is called.
+"""The commands of the command line. `exporter.cli` lists them, and imports the module of a command that is called.
 
 In: options and arguments. Out: text on the terminal and an exit code; an expected fault is a message, not a traceback.
 
-The module of a command has its name; large ones are folders. `output/` prints tables and messages, and ends commands.
+A command's module has the command's name, and may be a folder. `output/` prints tables and messages, and ends commands.
 """

@@ -22,7 +22,7 @@ def write(texts: dict[str, str], folder: Path, *, force: bool) -> tuple[int, dic
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             path = folder / name
-            # As bytes: an edited file may not be UTF-8, and other line breaks are a difference.
+            # Read as bytes, because an edited file may not be UTF-8, and reading as text would change line breaks.
             found = path.read_bytes().decode(errors="replace") if path.exists() else None
             if found is None or (found != text and force):
                 path.write_text(text, encoding="utf-8")

@@ -63,11 +63,12 @@ def command(
     """Write the history of DNS queries, rate-limit breaches and endpoints' charts as OpenMetrics with timestamps.
 
     `promtool tsdb create-blocks-from openmetrics FILE DIR` makes Prometheus blocks from the file. The series have the
-    names of the daemon's counters, and leave out what these have counted, according to the state. The count of a day
-    is spread evenly over the day.
+    names of the daemon's counters. Counts that are already in the counters of the saved state are left out. The count
+    of a day is spread evenly over the day.
 
-    Exit codes: 0 all is written; 1 something could not be read or written (see standard error), or there is no history;
-    2 nothing is written, because the configuration or an argument is wrong; 130 interrupted, and nothing is written.
+    Exit codes: 0 the file is complete; 1 something could not be read or written, or there is no history to write (see
+    standard error); 2 the configuration or an argument is wrong, and nothing is written; 130 interrupted, and nothing
+    is written.
     """
     with complaining(ConfigurationError, code=MISUSE), complaining(StorageError):
         settings = read_settings(config, flags)
@@ -101,7 +102,7 @@ def _collectors_with_charts(settings: Settings, collectors: Iterable[Collector])
 
 
 def _parse_labels(labels: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """Parse texts `NAME=VALUE`; raises click.UsageError if one is not valid, or its name is taken or occurs twice."""
+    """Parse texts `NAME=VALUE`; raises click.UsageError if a text is wrong, or a name is in `taken` or occurs twice."""
     found: dict[str, str] = {}
     for text in labels:
         match = _LABEL.fullmatch(text)
@@ -119,7 +120,7 @@ async def _read_history(
     last: datetime | None,
 ) -> tuple[str, list[PastSeries], list[str]]:
     """Return the days as text, the series of the collectors `charted`, and messages about what could not be read."""
-    # A state database has the counters of all shards; a state file has those of its own shard.
+    # A state database contains the counters of all shards, a state file the counters of one shard.
     shard = Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname())
     registry = Registry(shard, SYSTEM.wall)
     registry.configure(selections_of(settings))
@@ -138,7 +139,7 @@ async def _read_history(
 
 
 def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> range:
-    """Return the ordinals of the days to read; raises click.UsageError if there are none, or the last has not ended."""
+    """Return the ordinals of the days to read; raises click.UsageError if there are none, or some after `yesterday`."""
     end = yesterday if last is None else last.toordinal()
     start = max(1, end - DEFAULT_DAYS + 1) if first is None else first.toordinal()
     if start > end or end > yesterday:

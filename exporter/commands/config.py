@@ -1,4 +1,4 @@
-"""`config`: shows the settings and where each was set, a line for each or as JSON; secrets are masked."""
+"""`config`: shows the settings and where each was set, one setting a line or as JSON; secrets are masked."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`demo`: runs a sandbox and a daemon that polls it; nothing has to be configured."""
+"""`demo`: runs a sandbox, and a daemon that polls the sandbox; nothing has to be configured."""
 
 import click
 
@@ -17,7 +17,7 @@ from exporter.settings.model import Settings
 from exporter.validation.types import parse_listen
 
 LEVELS = ("debug", "info", "warning", "error")
-# The default intervals of collectors are divided by this number, so that changes are seen soon.
+# The collectors' default intervals are divided by this number, so that changes of the simulated data are seen soon.
 SPEED_UP = 60
 SHORTEST_INTERVAL = 5.0  # seconds
 QUERY = {
@@ -42,7 +42,7 @@ QUERY = {
 def command(*, listen: str, sandbox_port: int, fast: bool, seed: int, log_level: Level) -> None:
     """Run the exporter with a simulated platform; nothing has to be configured.
 
-    SIGTERM and SIGINT (Ctrl-C) end it within five seconds with exit code 0.
+    SIGTERM and SIGINT (Ctrl-C) end the command within five seconds with exit code 0.
     """
     try:
         address = str(parse_listen(listen))
@@ -96,7 +96,7 @@ def named_resources(world: World) -> dict[str, object]:
 
 
 def demo_settings(world: World, url: str, listen: str, log_level: Level) -> Settings:
-    """Return the settings of an exporter that polls a world, which a sandbox serves at `url`."""
+    """Return the settings of an exporter that polls the sandbox at `url`; `world` is the data of the sandbox."""
     scripts = world.scripts.scripts
     account = {
         "name": "demo",

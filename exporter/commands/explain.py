@@ -18,7 +18,7 @@ from exporter.commands.output.printing import MISUSE, complain, echo
 from exporter.untrusted.terminal import escape
 
 TIMEOUT_SECONDS = 60.0
-_REFUSAL_BYTES = 2000  # of a longer refusal, only the beginning is shown
+_REFUSAL_BYTES = 2000  # the most bytes of a refusal that are read and shown
 _MOST_NAMES_SHOWN = 5
 
 
@@ -31,8 +31,9 @@ _MOST_NAMES_SHOWN = 5
 def command(things: tuple[str, ...], *, url: str, username: str, password_file: BinaryIO | None, form: str) -> None:
     """Ask a running exporter why families have no series.
 
-    FAMILY is the name of a family that begins with edge_, such as edge_dns_queries_total. TARGET is a target, such as
-    dns_zone/102, or its name, such as shop.example. Without arguments, all absent families are printed.
+    An argument that begins with edge_ is the name of a family, such as edge_dns_queries_total. Any other argument is a
+    target, such as dns_zone/102, or the name of a target, such as shop.example. Without arguments, the absences of all
+    families and targets are printed.
     """
     if "@" in url or not url.startswith(("http://", "https://")):
         complain(f"--url must be an address such as http://{DEFAULT_LISTEN}, without a user and a password", MISUSE)
@@ -57,7 +58,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
             answer = json.load(response)
     except HTTPError as error:
         refusal = b""
-        with error, suppress(OSError, HTTPException):  # its text may break off
+        with error, suppress(OSError, HTTPException):  # the connection may end before the body does
             refusal = error.read(_REFUSAL_BYTES)
         complain(f"{url} answered {error.code}: {refusal.decode('utf-8', 'replace').strip() or error.reason}")
     except (OSError, HTTPException, ValueError) as error:
@@ -70,7 +71,7 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each of `others`, and two for each absence (what, and why); one line if there is neither."""
+    """Yield the lines for an answer: one for each of its `others`, two for each of its `absences`."""
     for named, words in answer["others"].items():
         yield f"{named}: {words}"
     for absence in answer["absences"]:
@@ -84,6 +85,6 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _first_of(names: Sequence[str], total: int) -> str:
-    """Return the first names, and how many more there are; `total` also counts those that are not in `names`."""
+    """Return the first names as text, and how many more of `total` there are; `names` may have fewer than `total`."""
     more = total - _MOST_NAMES_SHOWN
     return ", ".join(names[:_MOST_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")

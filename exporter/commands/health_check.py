@@ -1,6 +1,6 @@
 """The health check of the container image, which runs it as `python -m exporter.commands.health_check`.
 
-It runs often, so it imports neither the settings nor the other commands.
+The check runs often, so this module does not import the settings or other commands, which take long to import.
 """
 
 import os
@@ -14,8 +14,8 @@ TIMEOUT_SECONDS = 4
 
 
 def main() -> None:
-    """Request the URL in HEALTHCHECK_URL, by default /-/healthy of this container; exit with code 1 if that fails."""
-    # Without a proxy, and without a check of the certificate, because the request is for the same container.
+    """Request the URL in HEALTHCHECK_URL, by default /-/healthy of this container; exit with 1 if the request fails."""
+    # The request is for this container, so it uses no proxy, and does not check the certificate.
     context = ssl._create_unverified_context()  # noqa: S323, SLF001
     opener = build_opener(ProxyHandler({}), HTTPSHandler(context=context))
     try:

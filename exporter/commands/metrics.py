@@ -23,13 +23,13 @@ from exporter.telemetry import Telemetry
 from exporter.validation.types import format_duration
 from exporter.wiring.plans import collectors_of
 
-# Operation → the setting with which it is called instead of the operation before it.
+# Name of an operation → the setting with which it is called, in place of the one before it in `Collector.operations`.
 _INSTEAD = {"script_read_by_update": "read: update"}
-# A family that comes from the configuration → the collector with whose families it is listed.
+# The name of a family of the exporter itself → the collector in whose section the family is listed.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
 # Families whose name, type or labels may change with any version.
 _EXPERIMENTAL = frozenset({"edge_database_query_interval_seconds", "edge_exporter_script_budget_unmatched"})
-# Collector → the text of the reference about how its families are counted.
+# The name of a collector → what the reference says about how the collector's counters count.
 _NOTES = {
     "dns_statistics": (
         "Counters are sums over UTC days. The days after the day of the first poll count completely; of that day and "
@@ -67,7 +67,7 @@ Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 
 
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
-    """Yield a section for each collector that adds families to those of earlier sections; last, the exporter's own."""
+    """Yield sections of families that no earlier section has: one for a collector, the last for the exporter itself."""
     own = tuple(Telemetry(CollectorRegistry(), __version__).families())
     listed: set[str] = set()
     for collector in collectors:
@@ -85,7 +85,7 @@ def _built_in() -> frozenset[str]:
 
 
 def stability(info: FamilyInfo) -> str:
-    """Return `stable`, `experimental`, or `configured` for a metric of the user's own."""
+    """Return `stable`, `experimental` or, for a metric that the configuration defines, `configured`."""
     if info.name in _EXPERIMENTAL:
         return "experimental"
     return "stable" if info.name in _built_in() else "configured"
@@ -170,6 +170,6 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
     help="A configuration file, whose endpoints and queries are listed too.",
 )
 def command(form: str, config: Path | None) -> None:
-    """Print the reference of every metric: type, unit, labels and meaning; and how often each collector polls."""
+    """Print the reference of the metrics: type, unit, labels and meaning, and how often the collectors poll."""
     collectors = CATALOGUE if config is None else collectors_of(load(config, {}, os.environ))
     click.echo(as_markdown(collectors) if form == "markdown" else as_json(collectors), nl=False)

@@ -12,7 +12,7 @@ from exporter.settings.flags import Flag, flags
 C = TypeVar("C", bound=Callable[..., Any])
 
 ACCOUNT = "Account"
-# Flag → its names in other Prometheus exporters, where these differ.
+# Flag → its additional names, which other Prometheus exporters use.
 _TOOLKIT_NAMES = {"--web.listen": ("--web.listen-address",), "--web.config-file": ("--web.config.file",)}
 
 # Adds `--config` to a command. Whether the file can be read is checked when the settings are read.
@@ -26,7 +26,7 @@ port_option = partial(click.option, type=click.IntRange(0, 65_535), show_default
 
 
 def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Callable[[C], C]:
-    """Add the option of the output format, the parameter `form`, to a command; the first format is the default."""
+    """Return a decorator that adds an option for the output format, the parameter `form`; the first is the default."""
     return click.option(
         *names, "form", type=click.Choice(forms), default=forms[0], show_default=True, help="The output format."
     )
@@ -38,7 +38,7 @@ class SettingOption(click.Option):
     def __init__(self, flag: Flag) -> None:
         default = f"  [default: {flag.default}]" if flag.default not in {"", "null"} else ""
         self.flag_name = flag.name
-        # An identifier, which click requires; "." and "-" are replaced differently, so that no two are the same.
+        # click requires an identifier. "." and "-" are replaced differently, so that flags have different identifiers.
         parameter_name = flag.name.lstrip("-").replace(".", "__").replace("-", "_")
         names = [flag.name, *_TOOLKIT_NAMES.get(flag.name, ()), parameter_name]
         super().__init__(names, metavar=flag.metavar, default=None, help=f"{flag.help}{default}")
@@ -46,12 +46,12 @@ class SettingOption(click.Option):
 
 
 class SettingsCommand(click.Command):
-    """A command that takes every flag of the settings.
+    """A command that takes the flags of the settings.
 
-    The function of the command receives the given flags as `flags`: their names → their texts.
+    The function of the command receives `flags`: the name of each given flag → the text of its value.
 
     Args:
-        lists_all: whether its help lists every flag, and not only those of an account.
+        lists_all: whether the help lists the flags of all settings; if False, it lists the flags of an account.
     """
 
     def __init__(self, *args: Any, lists_all: bool = False, **kwargs: Any) -> None:  # noqa: ANN401 - click's
@@ -67,12 +67,12 @@ class SettingsCommand(click.Command):
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then the flags by section: of all settings, or of an account only."""
+        """Write the help: the command's own options, then, section by section, the flags that `lists_all` selects."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             title = parameter.section if isinstance(parameter, SettingOption) else "Options"
             record = parameter.get_help_record(ctx)
-            # An argument has no record: it is in the usage line.
+            # An argument has no help record: the usage line shows the argument.
             if record is not None:
                 sections.setdefault(title, []).append(record)
         titles = list(sections) if self._lists_all else ["Options", ACCOUNT]

@@ -23,13 +23,13 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
     """Run the daemon.
 
     EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags win over
-    EDGE_EXPORTER_ variables, and these over the file. The variable of the flag --web.listen is
+    EDGE_EXPORTER_ variables, and variables over the file. The variable of the flag --web.listen is
     EDGE_EXPORTER_WEB__LISTEN. Lists are set in the file. A database is defined in the file, or by PLATFORM_DATABASE_URL
-    and PLATFORM_DATABASE_AUTH_TOKEN, which can also set what the only database of the file lacks.
+    and PLATFORM_DATABASE_AUTH_TOKEN. They also set the URL or the token that the only database of the file lacks.
 
     SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon within five seconds.
 
-    Exit codes: 0 ended by a signal; 1 it cannot start, and standard error says why; 2 misuse.
+    Exit codes: 0 ended by a signal; 1 the daemon cannot start (see standard error); 2 misuse.
     """
     read = partial(read_settings, config, flags)
     settings = read()

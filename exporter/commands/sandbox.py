@@ -1,4 +1,4 @@
-"""`sandbox`: serves the simulated platform alone."""
+"""`sandbox`: serves the simulated platform without an exporter."""
 
 import asyncio
 import signal
@@ -30,9 +30,9 @@ seed_option = click.option("--seed", type=int, default=1, show_default=True, hel
 @click.option("--scripts", type=COUNT, default=4, show_default=True, help="How many edge scripts there are.")
 @click.option("--shield-zones", type=COUNT, default=3, show_default=True, help="How many shield zones there are.")
 def command(host: str, port: int, *, fast: bool, seed: int, zones: int, scripts: int, shield_zones: int) -> None:
-    """Serve the simulated platform alone: every operation of the interface, changing values, faults on demand.
+    """Serve the simulated platform without an exporter: its operations, changing values, faults on demand.
 
-    SIGTERM and SIGINT (Ctrl-C) end it within a second with exit code 0.
+    SIGTERM and SIGINT (Ctrl-C) end the command within a second with exit code 0.
     """
     configure("warning", "auto")
     serve(_run(World(seed, WorldClock(speed=FAST if fast else 1.0), zones, scripts, shield_zones), host, port))

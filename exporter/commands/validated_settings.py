@@ -1,4 +1,4 @@
-"""Reads the whole configuration, with every file that it names."""
+"""Reads the settings, and checks the web configuration file that they name."""
 
 import os
 from collections.abc import Mapping

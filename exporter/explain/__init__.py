@@ -1,4 +1,4 @@
-"""Explains absences: why a target lacks series of a family that it could have.
+"""Explains absences: why a target has no series of a family, although the target could have such series.
 
-In: the settings, the targets, and the statuses of their polls, which are only read. Out: absences. It keeps no state.
+In: the settings, the targets, and the statuses of their polls. Out: absences. This room changes and keeps nothing.
 """

@@ -19,15 +19,15 @@ from exporter.targets.selection import Selection
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.validation.configuration_errors import KeyPath
 
-# The id of the placeholder for the targets of a kind in an account that has none in this shard.
+# The id of the placeholder target if an account has no target of a kind in this shard.
 ANY = "*"
 _UNKNOWN = "not known, removed, or left out by the configuration"
-# After so many targets, which take about 10 ms, other tasks of the event loop may run.
+# After this many targets (about 10 ms), other tasks of the event loop may run.
 _TARGETS_AT_ONCE = 1000
 
 
 class Cause(StrEnum):
-    """Why a target lacks series of a family that it could have; the value is the `cause` label."""
+    """Why a target has no series of a family; the value is the label `cause` of `edge_exporter_absent_families`."""
 
     NOT_ASKED_FOR = "not_asked_for"
     NOT_POLLED_YET = "not_polled_yet"
@@ -36,7 +36,7 @@ class Cause(StrEnum):
 
     @property
     def words(self) -> str:
-        """The cause as people read it."""
+        """The cause in words."""
         return "the platform has none" if self is Cause.PLATFORM_HAS_NONE else self.value.replace("_", " ")
 
 
@@ -56,7 +56,7 @@ class Finding(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Cause, time, reason and detail, without those that are empty."""
+        """The finding in words: cause, time, reason and detail; empty parts are left out."""
         head = f"{self.cause.words} since {moment(self.since)}" if self.since else self.cause.words
         return ": ".join(part for part in (head, self.reason, self.detail) if part)
 
@@ -82,9 +82,9 @@ class Absence:
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """Explains absences, as they are when it is asked.
+    """Finds absences in the current settings, targets and statuses.
 
-    `collectors` returns all collectors, enabled or not. `ledger_fault` returns `Ledger.fault`.
+    `collectors` returns the collectors, also disabled ones. `ledger_fault` returns `Ledger.fault`.
     """
 
     settings: Callable[[], Settings]
@@ -94,7 +94,7 @@ class Explainer:
     ledger_fault: Callable[[], str]
 
     async def absences(self, families: Collection[str] = (), targets: Collection[str] = ()) -> list[Absence]:
-        """Return the absences of families in targets, which are given by label or name; empty collections mean all."""
+        """Return the absences of these families for these targets (labels or names); empty collections select all."""
         groups: dict[tuple[object, ...], Absence] = {}
         rows = self._findings(frozenset(families), frozenset(targets))
         for number, (collector, target, findings) in enumerate(rows, start=1):
@@ -116,19 +116,19 @@ class Explainer:
         return counts
 
     def kinds(self) -> list[str]:
-        """Return the kinds of targets of which any collector may have families, sorted."""
+        """Return the kinds of targets for which a collector may have families, sorted."""
         return sorted({kind for collector in self.collectors() for kind in collector.kinds})
 
     def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
-        """Return label or name, as given → why `absences` has nothing for it, in words.
+        """Return, for targets without absences, label or name as given → why there is no absence, in words.
 
-        The targets must have no absences. If several have the same name, one of this process's shard decides.
+        If several targets have a given name, a target of this process's shard decides.
         """
         answers = dict.fromkeys(targets, _UNKNOWN)
         shard = self.registry.shard
         for selection in self.registry.selections(*self.kinds()):
             for one in self.registry.selected(selection.account, selection.kind):
-                # The name in a resource's own answer may be newer than that in the list.
+                # The name in a resource's own answer may be newer than the name in the list.
                 names = {one.key.label, one.name, self.registry.name_of(one.key)}
                 for given in names & answers.keys():
                     owner = self.registry.owner_of(one.key, one.parent)
@@ -141,7 +141,7 @@ class Explainer:
     def _findings(
         self, families: frozenset[str], targets: frozenset[str]
     ) -> Iterator[tuple[Collector, Target, Mapping[Finding, list[str]]]]:
-        """Yield these targets of each collector, with finding → the names of these families that are absent for it."""
+        """Yield collector, target, and finding → names of absent families; an empty set selects all."""
         for collector in self.collectors():
             not_served = self._not_served(collector)
             for target, excluded in self._candidates(collector):
@@ -150,7 +150,7 @@ class Explainer:
                 status = self.store.statuses.get(PollKey(target.key, collector.name))
                 found = defaultdict[Finding, list[str]](list)
                 for info in collector.families_of(target.kind, target.id):
-                    # The first of these that applies: the settings, the targets, the last poll.
+                    # In order of priority: a setting about the family, a setting about the target, the last poll.
                     finding = not_served.get(info.name) or excluded or self._of_poll(collector, target, status, info)
                     if finding is not None and (not families or info.name in families):
                         found[finding].append(info.name)
@@ -173,9 +173,9 @@ class Explainer:
         return {name: self._not_asked_for(("series", *path), "leaves the family out") for name, path in paths.items()}
 
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
-        """Yield the targets that may have families of a collector, each with what leaves it out, if anything does.
+        """Yield the targets that may have families of a collector, with a finding if the settings leave the target out.
 
-        For an account that has none in this shard, yield the placeholder `ANY`, with the reason for that.
+        If an account has no such target in this shard, yield a target with the id `ANY`, and why there is none.
         """
         for selection in self.registry.selections(*collector.kinds):
             account, kind = selection.account, selection.kind
@@ -204,23 +204,23 @@ class Explainer:
         account, kind = selection.account, selection.kind
         is_of_other_shard = not self.registry.owns(TargetKey.of(account, lister.polls, account))
         if is_of_other_shard and self.registry.is_known_whole(account, kind):
-            # The other shard has the status of the list, but this one has read it, too.
+            # The other shard's process has the status of the list, but this process knows the whole list, too.
             return _NOT_LISTED
         return self._of_list(lister, account)
 
     def _of_list(self, lister: Collector, account: str) -> Finding:
-        """Return why a list of an account yields no series: it fails, was not polled yet, or contains no target."""
+        """Return why an account's list gives no series: it fails, it was not polled yet, or it has no such target."""
         status = self.store.statuses.get(PollKey.of(lister.name, account, lister.polls, account))
         if status is None or status.since:
             return _of_unanswered(status)
         return _NOT_LISTED
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
-        """Return why a target lacks series of a family that the settings do not leave out; None if it lacks none."""
-        # The series of a target of another kind come with a list of the account, and only that list has a status.
+        """Return why a target lacks series of a family, according to the last poll; None if no series is absent."""
+        # The series of a kind that the collector does not poll come with a list of the account; that list has a status.
         if status is None and target.kind != collector.polls:
             return self._of_list(collector, target.account)
-        # After a failure, the values of the last answer are served until they expire.
+        # After a failure, the values of the last good answer are served until they expire.
         if status is None or not (status.families or status.up):
             return _of_unanswered(status)
         if info.name in status.left_out:
@@ -229,15 +229,15 @@ class Explainer:
             return None
         if info.is_counted and (fault := self.ledger_fault()):
             return Finding(Cause.FAILING, f"the counters cannot be read or saved: {fault}")
-        # The message of a poll that succeeded says why its target has no series.
+        # The message of a poll that succeeded, if not empty, says why the target has no series.
         why_none = status.message if status.up else ""
         return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, or missing in the answer")
 
 
 def _has_families(collector: Collector, target: Target) -> bool:
-    """Return whether a polled target can have families of a collector; if not, the settings have not selected them."""
+    """Return whether the settings of a polled target select what the families of a collector show."""
     if collector is discovery.COLLECTOR:
-        # Its families count what a search finds.
+        # The families of the discovery count the results of a search.
         return discovery.SEARCH in target.watched
     # A target of another kind is in the answer for a target that the collector polls.
     return target.kind != collector.polls or collector.wants(target)

@@ -1,7 +1,7 @@
 """Joins and compresses the chunks of a family in segments of neighbouring targets.
 
-Each segment is compressed alone and ends with a full flush. So compressed segments can be joined to one gzip member,
-whose checksum is combined from those of the segments (RFC 1951, RFC 1952).
+A segment is compressed separately, and ends with a full flush. Because of this end, compressed segments can be joined
+to one gzip member; its checksum is combined from the checksums of the segments (RFC 1951, RFC 1952).
 """
 
 import struct
@@ -15,12 +15,12 @@ from isal import isal_zlib
 
 from exporter.targets.target import PollKey
 
-# A segment with more plain bytes is split, because a change of one target compresses its whole segment again.
+# A segment with more plain bytes is split: if one target changes, the whole segment is compressed again.
 SEGMENT_BYTES = 256 * 1024
 DEFLATE_LEVEL = 1
-# Neither a header nor a checksum around the compressed bytes.
+# The argument that means deflate without a header and a checksum.
 _RAW_DEFLATE = -15
-# No name and no time of a file; the last bytes mean fastest compression, and an unknown system.
+# A header without a file name and a time; the last two bytes mean fastest compression and an unknown system.
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 # An empty block, which ends the compressed bytes.
 _FINAL_BLOCK = b"\x03\x00"
@@ -47,8 +47,8 @@ class Part:
         return cls(packed, isal_zlib.crc32(plain), len(plain))
 
     def plain(self) -> bytes:
-        """Return the plain bytes. They are decompressed each time, because that is fast and saves memory."""
-        # Without the spare byte, the buffer would grow once more at the end, which takes longer than all the rest.
+        """Decompress and return the plain bytes, which are not kept, to save memory."""
+        # A buffer without a spare byte would grow once more at the end, which takes longer than the decompression.
         return isal_zlib.decompress(self.packed + _FINAL_BLOCK, _RAW_DEFLATE, self.size + 1)
 
 
@@ -92,8 +92,8 @@ class Segment:
     """The joined chunks of a family for neighbouring targets.
 
     Attributes:
-        keys: the targets, in order.
-        sizes: the number of bytes of each target, in the same order.
+        keys: the targets, with their collectors, sorted.
+        sizes: the number of bytes of each target's chunk, in the order of `keys`.
     """
 
     keys: list[PollKey]
@@ -116,7 +116,7 @@ class Segment:
         return [plain[begin:end] for begin, end in found]
 
     def with_changes(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
-        """Return the segments that replace this one after changes of chunks; an empty chunk removes its target."""
+        """Return the segments that replace this one after changes: target, new chunk (empty: the target is removed)."""
         former = self.chunks()
         keys, chunks = list(self.keys), list(former)
         for key, chunk in changes:
@@ -137,19 +137,19 @@ def _split(keys: list[PollKey], chunks: list[bytes]) -> list[Segment]:
     # At least 1, even without targets, because `range` refuses the step 0.
     per_segment = max(1, len(keys))
     if size > SEGMENT_BYTES:
-        # The new segments are about half full, so that they can grow; a single target may be larger than a segment.
+        # The new segments are about half full, so that they can grow; a segment of one target may be larger.
         per_segment = max(1, len(keys) * SEGMENT_BYTES // (2 * size))
     begins = range(0, len(keys), per_segment)
     return [Segment.of(keys[begin : begin + per_segment], chunks[begin : begin + per_segment]) for begin in begins]
 
 
 def with_changes(segments: Sequence[Segment], changes: Mapping[PollKey, bytes]) -> list[Segment]:
-    """Return the segments of a family after changes: target → new chunk, sorted; an empty chunk removes its target."""
+    """Return the segments of a family after changes: target → new chunk, sorted; an empty chunk removes the target."""
     keys, ordered = list(changes), list(changes.items())
-    # Each segment takes the remaining changes that come before the first target of the next one.
+    # A segment takes the remaining changes that come before the first target of the next segment.
     bounds = (0, *(bisect_left(keys, segment.keys[0]) for segment in segments[1:]), len(keys))
     changed = list[Segment]()
-    # A family without segments takes its first changes into an empty one.
+    # A family without segments begins with an empty segment.
     for segment, (begin, end) in zip(segments or [Segment.of([], [])], pairwise(bounds), strict=True):
         changed += segment.with_changes(ordered[begin:end]) if begin < end else [segment]
     return changed

@@ -1,7 +1,7 @@
-"""Keeps the sample lines of all targets, and joins them to the exposition in both formats.
+"""Keeps the sample lines of targets, and joins them, with the program's own metrics, to the exposition in both formats.
 
-A chunk has the sample lines of one family for one target, which are the same in both formats. A segment joins the
-chunks of neighbouring targets, and is kept while none of them changes.
+A chunk has the sample lines of one family for one target; both formats have these lines. A segment joins the chunks of
+one family for neighbouring targets, and is kept while none of these chunks changes.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ class Generation:
 
     Attributes:
         bodies: format → the exposition.
-        series: the number of series, without those of the program's own metrics.
+        series: the number of the targets' series; series of the program's own metrics are not counted.
     """
 
     bodies: Mapping[Format, Body]
@@ -38,7 +38,7 @@ class Filter:
 
     Attributes:
         names: names of families, or of samples of the program's own families.
-        targets: targets such as `dns_zone/102`.
+        targets: labels of targets, such as `dns_zone/102`.
         has_counters: whether counters of targets are selected.
     """
 
@@ -48,7 +48,7 @@ class Filter:
     has_counters: bool = True
 
     def wants_family(self, info: FamilyInfo) -> bool:
-        """Return whether a family is selected; its name may be given without `_total`, as in OpenMetrics."""
+        """Return whether a family is selected; a counter may be named without `_total`, as in OpenMetrics."""
         if info.kind is Kind.COUNTER and not self.has_counters:
             return False
         return not self.names or info.name in self.names or info.name.removesuffix("_total") in self.names
@@ -69,10 +69,10 @@ class _FamilyBlock:
 
 @dataclass(eq=False, repr=False)
 class Exposition:
-    """Holds the chunks of all families. Only one thread may use it at a time.
+    """Holds the chunks of the declared families; not for use by several threads at once.
 
     Attributes:
-        own: the program's own metrics, without `_created` samples.
+        own: the registry of the program's own metrics; it must not contain `_created` samples.
     """
 
     own: Collector
@@ -80,11 +80,11 @@ class Exposition:
     _blocks: dict[str, _FamilyBlock] = field(default_factory=dict)
 
     def declare(self, families: Iterable[FamilyInfo], admits: Callable[[str], bool]) -> None:
-        """Set the families, their order and their headers; other families are removed.
+        """Set the families that are exposed, and remove families that are not among them.
 
         Args:
-            families: a new or changed family is exposed for a target as soon as `take` gets a chunk of it.
-            admits: returns whether a family with this name is exposed.
+            families: the families, in the order of the exposition; new and changed families have no chunks yet.
+            admits: returns whether the family with this name is exposed.
         """
         self._admits = admits
         blocks: dict[str, _FamilyBlock] = {}
@@ -100,7 +100,7 @@ class Exposition:
     def take(self, changes: Mapping[PollKey, Update]) -> None:
         """Replace the chunks of changed targets; chunks of families that are not declared are dropped."""
         chunks = defaultdict[str, dict[PollKey, bytes]](dict)
-        # Sorted here once, and not again for each family.
+        # Sorted once for all families, because `with_changes` needs sorted chunks.
         for key, update in sorted(changes.items()):
             for name, chunk in update.items():
                 if name in self._blocks:
@@ -109,7 +109,7 @@ class Exposition:
             self._blocks[name].segments = with_changes(self._blocks[name].segments, changed)
 
     def build(self) -> Generation:
-        """Return a generation of all segments and the program's own metrics."""
+        """Return a generation: the segments, and the program's own metrics with their current values."""
         own, bodies = own_families(self.own, self._admits), {}
         for form in Format:
             parts = []
@@ -128,7 +128,7 @@ class Exposition:
                 chunks = [chunk for segment in block.segments for chunk in segment.chunks(wanted.wants_key)]
                 if chunks:
                     pieces += (block.headers[form].plain(), *chunks)
-        # A collector or a target selects none of the program's own metrics.
+        # The program's own metrics belong to no collector and no target.
         if not wanted.collectors and not wanted.targets:
             pieces.append(encode(own_families(self.own, self._admits, wanted.names), form))
         return b"".join((*pieces, END[form]))

@@ -16,18 +16,18 @@ from exporter.targets.target import PollKey
 from exporter.telemetry import Telemetry
 
 SHORTEST_GAP = 1.0
-# The longest wait between two renderings: the program's own metrics change even if no target does.
+# The longest wait between two renderings: the program's own metrics also change while no target changes.
 LONGEST_GAP = 5.0
-# If there is no new generation for this long, the renderer has stalled.
+# If there is no new generation for this many seconds, the renderer counts as stalled.
 LONGEST_SILENCE = 60.0
 
 
 @dataclass(eq=False, repr=False)
 class Renderer:
-    """Keeps the current generation, and replaces it when the next is complete.
+    """Keeps the current generation, and replaces it when the next generation is complete.
 
     Attributes:
-        exposition: used only on `thread`, once the renderer was created.
+        exposition: once the renderer has been created, used on `thread` only.
         store: where changes are taken from, on the event loop.
         thread: an executor of one thread.
     """
@@ -52,7 +52,7 @@ class Renderer:
                 await self.store.has_changed.wait()
 
     async def render(self) -> None:
-        """Replace the current generation by one with all changes of the store, and without expired values."""
+        """Build a generation with the changes of the store and without expired values; make it the current one."""
         self.store.expire()
         began = self.monotonic()
         self.current = await blocking(self.thread, self._build_next, self.store.take_changes())

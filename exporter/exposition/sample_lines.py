@@ -1,4 +1,4 @@
-"""Encodes families in both formats, with prometheus-client's encoders or as they do."""
+"""Encodes families in both formats, with the encoders of prometheus-client or, faster, with the same result."""
 
 from collections.abc import Callable, Collection, Iterable
 from enum import Enum
@@ -30,15 +30,15 @@ END = {Format.TEXT: b"", Format.OPENMETRICS: b"# EOF\n"}
 
 
 def encode(families: Iterable[WireMetric], form: Format) -> bytes:
-    """Return families of the client library as its encoder writes them, without the end of the exposition."""
-    # The encoders ask a registry for its families, and for nothing else.
+    """Encode families of the client library with its encoder; the end of an exposition (`END`) is left out."""
+    # The encoders use no other method of a registry than `collect`.
     registry: Any = SimpleNamespace(collect=lambda: families)
     encoded: bytes = (encode_text if form is Format.TEXT else encode_openmetrics)(registry)
     return encoded.removesuffix(END[form])
 
 
 def header(info: FamilyInfo, form: Format) -> bytes:
-    """Return the lines of a family before its samples."""
+    """Return the lines that come before the samples of a family, such as `# HELP`."""
     # The encoders expect the name of a counter without `_total`.
     name = info.name.removesuffix("_total") if info.kind is Kind.COUNTER else info.name
     return encode([WireMetric(name, info.help, info.kind.value, info.unit)], form)
@@ -47,21 +47,21 @@ def header(info: FamilyInfo, form: Format) -> bytes:
 @lru_cache(maxsize=MOST_REMEMBERED)
 def _template(info: FamilyInfo) -> Callable[..., str]:
     """Return the function that writes a sample line from the label values, in the family's order, and the number."""
-    # The client library writes labels in the order of their names.
+    # The client library sorts labels by name.
     by_name = sorted((name, place) for place, name in enumerate(info.labels))
     labels = ",".join(f'{name}="{{{place}}}"' for name, place in by_name)
-    # Such as `queries{{domain="{1}",zone_id="{0}"}} {2}`: `format` writes a doubled brace as one.
+    # For example `queries{{domain="{1}",zone_id="{0}"}} {2}`: `format` writes a doubled brace as a single one.
     shown = "{{" + labels + "}}" if labels else ""
     return f"{info.name}{shown} {{{len(info.labels)}}}\n".format
 
 
 _number: Callable[[float], str] = floatToGoString
-# The client library writes numbers from 0 up to this one as Python does, and may write others differently.
+# The client library writes numbers from 0 up to this one as `repr` does, and may write other numbers differently.
 _LONG_NUMBER = 1e6
 
 
 def render(family: Family) -> bytes:
-    """Return the sample lines of a family, which are the same in both formats.
+    """Return the sample lines of a family; both formats have these lines.
 
     Raises ValueError if a sample has a wrong number of label values.
     """
@@ -81,11 +81,11 @@ def render(family: Family) -> bytes:
 
 
 def own_families(registry: Collector, admits: Callable[[str], bool], names: Collection[str] = ()) -> list[WireMetric]:
-    """Return the program's own families as they are now.
+    """Return the families of the program's own metrics, with their current values.
 
     Args:
-        registry: holds them; it must not contain `_created` samples, which the two formats write differently.
-        admits: returns whether a family with this exposed name is served.
+        registry: has the metrics; it must not contain `_created` samples, which the two formats write differently.
+        admits: returns whether a family is served; its argument is the exposed name, for a counter with `_total`.
         names: the names of families, with or without `_total`, or of samples; if empty, the names are not compared.
     """
     families = []

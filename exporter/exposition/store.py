@@ -1,4 +1,4 @@
-"""Keeps the status of each target, and the sample lines of changed families until the renderer takes them."""
+"""Keeps the statuses of targets, and sample lines of changed families until the renderer takes the lines."""
 
 import asyncio
 from array import array
@@ -52,7 +52,7 @@ GONE = "the platform says that there is no such resource"
 TOO_LATE = "no poll has succeeded in time"
 # In the order in which lists of targets are sorted. A pending target has no result since the start.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
-# One object for nearly all targets, to save memory.
+# Statuses of which no series is left out share this object, to save memory.
 _NONE_LEFT_OUT: Mapping[str, int] = MappingProxyType({})
 
 
@@ -63,16 +63,16 @@ class Status:
     Attributes:
         up: whether the last poll succeeded, and its values have not expired.
         reason: the `reason` of the error if the last poll failed, else empty.
-        message: the error of the last poll in words, or why there are no series; empty if neither applies.
-        success: unix seconds of the last success, also of an earlier run; 0 if none is known.
-        polled: unix seconds of the last poll since the start; 0 if there was none.
-        duration: seconds that the last poll took, without the commit of its counters.
-        chart: the counts of the last days, oldest first; empty if the last good answer has none.
-        families: the names of its present platform families, whether or not the configuration exposes them.
-        since: unix seconds since which polls fail or are too late; 0 if neither applies.
-        valid_from: when its present families were published, on the monotonic clock.
-        expires: the earliest time at which its present families expire, on the monotonic clock.
-        left_out: family → how many series of the last good answer are left out.
+        message: the error of the last poll, or the reason why there are no series, in words; otherwise empty.
+        success: when a poll last succeeded, perhaps in an earlier run, in unix seconds; 0 if unknown.
+        polled: when the last poll since the start ended, in unix seconds; 0 if there was none.
+        duration: seconds that the last poll took, without the commit of the counters.
+        chart: the counts of the last days, oldest first; empty if the last good answer has no days.
+        families: the names of the target's present platform families, also of families that are not exposed.
+        since: since when polls fail or are too late, in unix seconds; 0 if polls succeed in time.
+        valid_from: when the present families were published, on the monotonic clock.
+        expires: the earliest time at which the present families expire, on the monotonic clock.
+        left_out: family → how many series of the last good answer are left out (`series.max_label_values`).
         is_mismatched: whether the total in the last good answer is not the sum of the answer's days.
     """
 
@@ -106,7 +106,7 @@ class Status:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is failing and has no families, although a poll has succeeded, perhaps in an earlier run."""
+        """Whether the target fails and has no families, although a poll once succeeded, perhaps in an earlier run."""
         return self.state == FAILING and self.success > 0 and not self.families
 
     def health(self) -> tuple[Family, ...]:
@@ -123,15 +123,15 @@ Update = Mapping[str, bytes]
 
 @dataclass(eq=False, repr=False)
 class Store:
-    """Keeps the status of each target and collector, and the changes that `take_changes` returns.
+    """Keeps the statuses, one for a target and a collector, and the changes that `take_changes` returns.
 
     Attributes:
         wall: returns unix seconds.
         monotonic: returns the seconds of a clock that cannot be set.
         lifetime: collector, target → seconds after which values expire.
-        remembered: collector, target → unix seconds of the last success that is stored; 0 if none is.
+        remembered: collector, target → unix seconds of the last stored success; 0 if no success is stored.
         has_changed: set while there are changes that were not taken.
-        gone: the targets that do not exist, according to the collectors that own them (`Collector.owns_target`).
+        gone: targets that do not exist: the collector that owns them (`Collector.owns_target`) has got a 404.
     """
 
     wall: Callable[[], float]
@@ -148,8 +148,8 @@ class Store:
     ) -> None:
         """Record a poll that succeeded and took `duration` seconds.
 
-        The families of the outcome replace those of the collector's former outcome for the target. `left_out` is
-        family → how many series are left out.
+        The families of the outcome replace the families of the collector's former outcome for the target. `left_out`
+        is as in `Status`.
         """
         status = self._ensure_status(collector, outcome.target)
         now = self.wall()
@@ -163,7 +163,7 @@ class Store:
     def fail(self, collector: str, outcome: Outcome, error: PlatformError, *, duration: float) -> None:
         """Record a poll that failed with an error and took `duration` seconds.
 
-        The families of the collector's former outcome for the target stay, unless this outcome has families.
+        If the outcome has no families, the families of the collector's former outcome for the target stay.
         """
         status = self._ensure_status(collector, outcome.target)
         if not status.since:
@@ -178,10 +178,10 @@ class Store:
             self.change(status.key, status.health())
 
     def change(self, key: PollKey, families: Iterable[Family], former: Iterable[str] = ()) -> None:
-        """Set families of a key, which may have no status; families that are only in `former` are removed."""
+        """Set families of a key, with or without a status; families named in `former` that are not set are removed."""
         changed = self._changed.setdefault(key, {})
         changed.update(dict.fromkeys(former, b""))
-        # Rendered now, because it saves memory: the lines of a DNS zone take 3 KB, its families would take 5.
+        # Rendered now, to save memory: the lines of a DNS zone take 3 KB, the families would take 5 KB.
         changed.update((family.info.name, _try_render(key, family)) for family in families)
         self.has_changed.set()
 
@@ -204,7 +204,7 @@ class Store:
         return max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
 
     def clear(self, key: PollKey) -> None:
-        """Remove the platform families of a key. If there were any, and there is no message, `GONE` is the message."""
+        """Remove the platform families of a key. If there were any, and no message, the message becomes `GONE`."""
         status = self.statuses.get(key)
         if status is not None and status.families:
             self.change(key, (), status.families)
@@ -212,7 +212,7 @@ class Store:
             status.message = status.message or GONE
 
     def remove(self, target: Target, collectors: Iterable[str]) -> None:
-        """Remove the statuses of a target for these collectors, and their families; remove the target from `gone`."""
+        """Remove a target's statuses for these collectors, with the families; remove the target from `gone`."""
         self.gone.discard(target.key)
         for key in (PollKey(target.key, name) for name in collectors):
             if (status := self.statuses.pop(key, None)) is not None:
@@ -234,7 +234,7 @@ class Store:
                 status.families = ()
 
     def take_changes(self) -> Mapping[PollKey, Update]:
-        """Return the changes since the last call, and forget them."""
+        """Return the changes since the last call, and delete them from the store."""
         changed, self._changed = self._changed, {}
         self.has_changed.clear()
         return changed
@@ -244,6 +244,6 @@ def _try_render(key: PollKey, family: Family) -> bytes:
     try:
         return render(family)
     except (ValueError, TypeError, AttributeError) as error:
-        # A bug in one family must not stop all others from being updated.
+        # A bug in one family must not prevent the update of other families.
         logger().error("family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error))
         return b""

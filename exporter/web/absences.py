@@ -9,7 +9,7 @@ from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
-# An absence names at most this many of its targets; `number` counts all.
+# At most this many targets of an absence are listed; `number` is the number of its targets.
 MOST_TARGETS = 20
 _ALL_TARGETS = "*"
 
@@ -25,10 +25,10 @@ async def explain(parts: Parts, query: QueryParams) -> Json:
 
 
 async def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
-    """Return why families have no series for targets, which are given by label or name; empty collections mean all.
+    """Return the absences of these families for these targets (labels or names); empty collections select all.
 
-    In the result, `others` maps each given target without absences to the reason. A spare reports no absences: `others`
-    maps each given target, or `*` if none is given, to the reason why this exporter polls nothing.
+    In the result, `others` maps a given target without absences to the reason why there is none. In a spare, `absences`
+    is empty, and `others` maps the given targets, or `*` if none is given, to the reason why it polls no shard.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
     if why_spare := parts.process().spare:

@@ -27,19 +27,19 @@ from exporter.web.target_page import target_page
 from exporter.web.targets import find_targets
 from exporter.web.url_fields import Json
 
-# Reloads the configuration, and returns why it is refused; empty if it is in force now.
+# Reloads the configuration, and returns its faults; empty if the configuration is in force now.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
 # The most targets that the status page shows at a time.
 ROWS = 100
-# Small answers are not compressed. The level is the fastest one, because an answer is sent only once.
+# Small answers are not compressed. The level is the fastest one, because compressed answers are not kept.
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
-# The name of each file that the pages load → its media type.
+# The name of a file that the pages load → the file's media type.
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
 class Application:
-    """Serves all endpoints below a prefix. A scrape bypasses routing and the middleware of the pages."""
+    """Serves the endpoints below a prefix. A scrape bypasses routing and the middleware of the pages."""
 
     def __init__(self, parts: Callable[[], Parts], prefix: str, pages: ASGIApp) -> None:
         self._path = f"{prefix}/metrics"
@@ -53,7 +53,7 @@ class Application:
             await self._pages(scope, receive, with_headers(send))
 
     def ready(self, scope: Scope) -> ReadyAnswer | None:
-        """Return the answer to a scrape if it is ready; None if it is not, and for any other request."""
+        """Return the answer to a scrape if the answer can be sent at once; otherwise, and for other requests, None."""
         return MetricsEndpoint(self._parts()).ready(scope) if scope["path"] == self._path else None
 
 
@@ -77,7 +77,7 @@ class _Endpoints:
         found = health(self._parts())
         if found["waits_for"]:
             return _lines([f"not ready: {found['waits_for']}"], 503)
-        # A spare is ready too, because a roll-out stops the exporter that has the shard only when the new one is ready.
+        # A spare counts as ready: a roll-out stops the exporter that has the shard only when the new one is ready.
         return _lines([f"ready, {found['spare']}" if found["spare"] else "ready"])
 
     async def reload(self, _request: Request) -> Response:
@@ -91,7 +91,7 @@ class _Endpoints:
 
     async def target(self, request: Request) -> Response:
         values = await target_page(self._parts(), request.path_params["target"], request.query_params)
-        # Relative links also work behind a proxy. Only the undecoded path has the slashes that the browser counts.
+        # Relative links also work behind a proxy. For a browser, `%2F` is no slash, so the path is not decoded here.
         path = request.scope["raw_path"][len(request.scope.get("root_path", "")) :].removeprefix(b"/")
         return self._page("target.html", {"root": "../" * path.count(b"/"), **values})
 
@@ -144,7 +144,7 @@ async def _refusal(_request: Request, error: Exception) -> Response:
 
 
 def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str = "/") -> Application:
-    """Build the application that serves all endpoints below a prefix; `parts` returns the parts that run now."""
+    """Build the application that serves the endpoints below a prefix; `parts` returns the parts that run now."""
     endpoints = _Endpoints(parts, reload)
     routes: list[BaseRoute] = [
         Route("/-/healthy", endpoints.healthy),
@@ -165,6 +165,6 @@ def create_app(parts: Callable[[], Parts], reload: Reload, *, route_prefix: str 
         routes = [Route(prefix, home, methods=["GET"]), Mount(prefix, below)]
     handlers = dict.fromkeys((HTTPException, Exception), _refusal)
     app = Starlette(routes=routes, middleware=[GZIP], exception_handlers=handlers)
-    # A redirect to the path without its last slash would contain the host of the request, which any client may choose.
+    # Starlette's redirect to the path without its last slash would contain the header `Host`, which the client chooses.
     app.router.redirect_slashes = False
     return Application(parts, prefix, app)

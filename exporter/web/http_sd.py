@@ -8,7 +8,7 @@ from exporter.targets.target import NAMED_BY_SEARCH
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
-# This header names the accounts whose addresses are not known yet.
+# The header with the names of accounts that have no address yet, but may get one.
 INCOMPLETE = "X-Edge-Incomplete"
 
 
@@ -16,12 +16,12 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     """Find the resources of a kind.
 
     Returns:
-        A group for each resource that the query selects and that has an address, ordered by account and id; and the
-        selected accounts that have no address yet, but may get one.
+        The groups, one for each selected resource with an address, ordered by account and id. And the selected accounts
+        that have no address yet, but may get one.
 
     Raises:
-        HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); none of the accounts
-            has an address yet, although each may get one, or this exporter is a spare (503).
+        HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); this exporter is a
+            spare, or none of the selected accounts has an address yet, but all of them may get one (503).
     """
     registry, gone = parts.registry, parts.store.gone
     if why_spare := parts.process().spare:
@@ -37,8 +37,8 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     for account in accounts:
         selected = [one for one in registry.selected(account, kind) if one.key not in gone]
         reachable = [one for one in selected if _address(one)]
-        # After an empty answer, Prometheus drops every target. So an account without an address is only accepted if all
-        # of its resources are known, and none of them can get an address.
+        # Prometheus drops targets that an answer does not contain. So an account without an address is accepted only if
+        # all resources of the account are known, and none of these resources can still get an address.
         may_be_empty = registry.is_known_whole(account, kind) and not any(map(_may_get_an_address, selected))
         if not (reachable or may_be_empty):
             unknown.append(account)
@@ -59,5 +59,5 @@ def _address(one: KnownResource) -> str:
 
 
 def _may_get_an_address(one: KnownResource) -> bool:
-    # A script gets its address from its own answer, and another resource from a search.
+    # The address of a script comes from the answer for the script, the address of another resource from a search.
     return one.facts is None if one.key.kind == "script" else one.key.kind in NAMED_BY_SEARCH

@@ -21,18 +21,18 @@ READING = ("GET", "HEAD")
 PARAMETERS = ("name[]", "collect[]", "target")
 MOST_VALUES = 1000
 MOST_QUOTED = 100
-# After this many pieces, other tasks of the loop run, even if the client is fast.
+# After this many pieces of an answer, other tasks of the event loop run, even if the client is fast.
 STRETCH_PIECES = 4
 EVERYTHING = Filter()
-# The largest answer that is sent in one piece: if the client reads nothing, all of it may stay in memory.
+# The most bytes of an answer that is sent in one piece: while the client does not read, the answer stays in memory.
 LARGEST_AT_ONCE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class MetricsEndpoint:
-    """Serves the exposition, without counters of targets if they may not be served now.
+    """Serves the exposition; counters of targets are left out while `Ledger.may_serve` is false.
 
-    The ledger is asked for each request, because another exporter may count after this process was suspended.
+    The ledger is asked at each scrape: while this process was suspended, another exporter may have begun to count.
     """
 
     parts: Parts
@@ -54,14 +54,14 @@ class MetricsEndpoint:
             await _send(send, form, _cut(selected), len(selected), gzip=gzip)
 
     def ready(self, scope: Scope) -> ReadyAnswer | None:
-        """Return the compressed answer to a scrape of everything if it may be sent at once; else None."""
+        """Return the compressed answer to a scrape without a filter, if it may be sent in one piece; else None."""
         form, gzip = negotiate(scope["headers"])
         body = self.parts.renderer.current.bodies[form].packed
         is_ready = gzip and not scope["query_string"] and len(body) <= LARGEST_AT_ONCE
         return (_headers(form, len(body), gzip=True), body) if is_ready and self.parts.ledger.may_serve() else None
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
-        """Return the part of the exposition that a filter selects, without counters if they may not be served now."""
+        """Return the part of the exposition that a filter selects, without counters if `Ledger.may_serve` is false."""
         while True:
             has_counters = self.parts.ledger.may_serve()
             selected = await self.parts.renderer.select(replace(wanted, has_counters=has_counters), form, gzip=gzip)
@@ -97,7 +97,7 @@ def _cut(body: bytes) -> Iterator[bytes]:
 
 
 async def _send(send: Send, form: Format, pieces: Iterable[bytes], size: int, *, gzip: bool) -> None:
-    """Send an answer in pieces, so that few of them are buffered for a slow client. uvicorn sends no body for HEAD."""
+    """Send an answer in pieces, so that few pieces are buffered for a slow client. uvicorn sends no body for HEAD."""
     await send({"type": "http.response.start", "status": 200, "headers": _headers(form, size, gzip=gzip)})
     for number, piece in enumerate(pieces, 1):
         await send({"type": "http.response.body", "body": piece, "more_body": True})

@@ -1,4 +1,4 @@
-"""Chooses the format and the encoding of a scrape by what its headers accept (RFC 9110, section 12)."""
+"""Chooses the format and the encoding of an answer by `Accept` and `Accept-Encoding` (RFC 9110, section 12)."""
 
 from collections.abc import Collection
 from functools import lru_cache
@@ -6,16 +6,16 @@ from functools import lru_cache
 from exporter.exposition.exposition import Format
 
 _OPENMETRICS = "application/openmetrics-text"
-# The values that match the text format, and those that match gzip; the first one that a header has decides.
+# The values of headers that match the text format or gzip. Of several in a header, the first in this order decides.
 _TEXT = ("text/plain", "text/*", "*/*")
 _GZIP = ("gzip", "x-gzip", "*")
 
-# The most results that each cache keeps.
+# The most results that a cache keeps.
 MOST_REMEMBERED = 64
 
 
 def _qualities(header: str) -> dict[str, float]:
-    """Return value → best quality (0 if unreadable) of a header, without OpenMetrics of versions other than 1.0.0."""
+    """Return value → highest quality (0 if unreadable) in a header; other OpenMetrics than 1.0.0 is left out."""
     best: dict[str, float] = {}
     # White space and quotes have no meaning in the values that are served.
     for part in "".join(header.lower().replace('"', "").split()).split(","):
@@ -34,7 +34,7 @@ def _quality(text: str) -> float:
 
 
 def negotiate(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
-    """Return the format that the headers of a request prefer, and whether they accept gzip."""
+    """Return the format that a client prefers, and whether the client accepts gzip, by the request's headers."""
     accept, encoding = (
         b",".join(value for name, value in headers if name == wanted).decode("latin-1")
         for wanted in (b"accept", b"accept-encoding")
@@ -42,10 +42,10 @@ def negotiate(headers: Collection[tuple[bytes, bytes]]) -> tuple[Format, bool]:
     return choose_format(accept), accepts_gzip(encoding)
 
 
-# A scraper sends the same headers each time.
+# Cached, because the headers of a scraper rarely change.
 @lru_cache(maxsize=MOST_REMEMBERED)
 def choose_format(accept: str) -> Format:
-    """Choose OpenMetrics if `Accept` names it with a quality above 0 that is not below that of text; else text."""
+    """Choose OpenMetrics if its quality in `Accept` is above 0 and not below the quality of text; else choose text."""
     qualities = _qualities(accept)
     of_openmetrics = qualities.get(_OPENMETRICS, 0.0)
     of_text = next((qualities[name] for name in _TEXT if name in qualities), 0.0)

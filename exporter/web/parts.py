@@ -16,12 +16,12 @@ from exporter.targets.registry import Registry
 
 @dataclass(slots=True)
 class Round:
-    """Work that the process repeats, such as cleaning.
+    """A repeated task of the process, such as `cleaning`.
 
     Attributes:
-        seconds: the longest wait between two rounds.
-        ended_at: when the last round ended or failed, on the monotonic clock; at first, when the repetition began.
-        succeeded_at: when a round last succeeded, in unix seconds; None if none has.
+        seconds: the longest wait between two rounds of the task.
+        ended_at: when the last round ended or failed, on the monotonic clock; before the first, when the task began.
+        succeeded_at: when a round last succeeded, in unix seconds; None if no round has succeeded.
     """
 
     seconds: float
@@ -35,14 +35,14 @@ class Process:
 
     Attributes:
         config_loaded: when the configuration in force was loaded.
-        config_faults: why a later configuration was refused; empty if none was.
-        set_aside: when a damaged state file was last renamed in this run; None if none was.
-        spare: why this exporter polls no shard, such as "spare: 4 of 4 shards are held"; empty if it polls one.
-        unproven: which first answer is still missing, of the state database or of a platform; empty if none is.
-        was_ready: set once the process was ready; then it counts as ready for ever.
-        account_up: account → whether it has answered recently; without databases.
-        rounds: the name of repeated work → its state.
-        dashboard_url: the address of Grafana; None if none is configured.
+        config_faults: why a later configuration was refused; empty if no configuration was refused.
+        set_aside: when a damaged state file was last renamed in this run; None if no file was renamed.
+        spare: why this exporter polls no shard, such as "spare: 4 of 4 shards are held"; empty if it polls a shard.
+        unproven: which first answer is missing, of the state database or of a platform; empty if no answer is missing.
+        was_ready: set when the process becomes ready; from then on, the process counts as ready.
+        account_up: account → whether the account has answered recently; databases are not included.
+        rounds: name of a repeated task → the state of the task.
+        dashboard_url: the address of Grafana; None if no address is configured.
     """
 
     started: float

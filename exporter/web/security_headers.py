@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
-# What a browser may load and do with an answer; only pages load anything.
+# What an answer may load and do in a browser. Answers other than pages load nothing.
 _POLICY = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     b"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -22,7 +22,7 @@ SECURITY_HEADERS = (
 
 
 def with_headers(send: Send, headers: Iterable[tuple[bytes, bytes]] = SECURITY_HEADERS) -> Send:
-    """Return a `send` that also sets these headers; headers of the same names are replaced."""
+    """Return a `send` that adds these headers to an answer; the answer's own headers of these names are replaced."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

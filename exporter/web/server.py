@@ -20,10 +20,10 @@ RESERVED_FILES = 96
 class WebServer:
     """Serves the exporter's endpoints.
 
-    It binds the address when it is created, so that a second daemon fails before it polls.
+    `__init__` binds the address, so that a second daemon with this address fails before it polls.
 
     Args:
-        host: the address to listen on; empty for every address of the machine.
+        host: the address to listen on; empty for all addresses of the machine.
         port: 0 for a free one.
         config_file: the web configuration file; None for plain HTTP without passwords.
 
@@ -46,7 +46,7 @@ class WebServer:
 
     @property
     def port(self) -> int:
-        """The port on which the server listens; never 0."""
+        """The port on which the server listens, also if the operating system has chosen it."""
         return int(self._socket.getsockname()[1])
 
     @property
@@ -58,9 +58,9 @@ class WebServer:
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def limit_clients(self, outgoing: int) -> None:
-        """Limit the connections of clients, so that files are left for `outgoing` connections and `RESERVED_FILES`.
+        """Limit the connections of clients: `outgoing` file descriptors for calls, and `RESERVED_FILES`, stay free.
 
-        If fewer than `LEAST_CONNECTIONS` are left for clients, a warning is logged.
+        If fewer than `LEAST_CONNECTIONS` connections are left for clients, a warning is logged.
         """
         files = file_limit()
         for_clients = files - RESERVED_FILES - outgoing
@@ -70,7 +70,7 @@ class WebServer:
         self._connections.set_limit(for_clients)
 
     def start(self, app: ASGIApp, route_prefix: str = "/", ready: Ready = NOTHING_READY) -> None:
-        """Serve an application from now on; a request that `ready` answers does not reach it."""
+        """Begin to serve an application; requests that `ready` answers do not reach the application."""
         access = AccessControl(app, self._config, self._passwords, route_prefix=route_prefix)
         _warn_of_ignored_keys(self._config)
         self._access = access
@@ -88,7 +88,7 @@ class WebServer:
         """Reload the web configuration file, if there is one; TLS stays on or off. Before `start`, nothing happens.
 
         Raises:
-            ConfigurationError: the file, or one that it names, cannot be used; the former configuration stays in force.
+            ConfigurationError: this file or a TLS file cannot be used; the former configuration stays in force.
         """
         if self._config_file is None or self._access is None:
             return

@@ -1,7 +1,7 @@
 """The state of the whole exporter as JSON, for `/api/v1/status`, the status page and the probes.
 
-Times are unix seconds, durations are seconds, rates are requests a second, and targets are counted once for each
-collector.
+Times are unix seconds, durations are seconds, and rates are requests a second. A target counts once for each of its
+collectors.
 """
 
 from collections import defaultdict
@@ -49,9 +49,9 @@ def status_of(parts: Parts) -> Json:
 
 
 def health(parts: Parts) -> Json:
-    """Return whether the exporter is healthy and ready, with the reasons if not, and when each task last succeeded.
+    """Return whether the exporter is healthy and ready, the reasons if not, and when repeated tasks last succeeded.
 
-    If it is ready, `Process.was_ready` is set, so that it stays ready.
+    If the exporter is ready, `Process.was_ready` is set, so that the exporter stays ready.
     """
     process = parts.process()
     ailment, waits_for = _ailment(parts, process), _waits_for(parts, process)
@@ -68,8 +68,8 @@ def health(parts: Parts) -> Json:
 
 
 def _ailment(parts: Parts, process: Process) -> str:
-    """Return in words which part has stalled; empty if none has. If several have, one of them is named."""
-    # The event loop has not stalled, or there would be no answer.
+    """Return in words which part has stalled, or the first of several; empty if no part has stalled."""
+    # The event loop is not among the parts: if it had stalled, there would be no answer.
     now = parts.clocks.monotonic()
     working = {
         "the scheduler": now - parts.schedule.last_tick < SHORTEST_STALL,
@@ -93,14 +93,14 @@ def _waits_for(parts: Parts, process: Process) -> str:
 
 
 def _credential_problems(parts: Parts, process: Process) -> str:
-    """Return in words which accounts have unusable credentials or, without accounts, which databases; may be empty."""
+    """Return the problems of the accounts' credentials (without accounts: the databases') in words; empty if none."""
     known = parts.schedule.accounts
     problems = {name: known[name].client.credential.problem for name in process.account_up or known}
     return ", ".join(f"the credential of {name} {problem}" for name, problem in problems.items() if problem)
 
 
 def _failures(statuses: Iterable[Status]) -> list[Json]:
-    """Return the failures by account and reason, newest first, each with the target that was polled last."""
+    """Return a failure for each account and reason, newest first, with the failing target that was polled last."""
     newest = sorted((one for one in statuses if one.state == FAILING), key=lambda one: -one.polled)
     alike: defaultdict[tuple[str, str], list[Status]] = defaultdict(list)
     for one in newest:
@@ -108,7 +108,7 @@ def _failures(statuses: Iterable[Status]) -> list[Json]:
     return [
         {
             "account": account,
-            # A target whose values have expired without a failure has no reason.
+            # The reason is empty if the values of a target have expired, but no poll has failed.
             "reason": reason or "stale",
             "collectors": sorted({one.collector for one in failing}),
             "targets": len(failing),

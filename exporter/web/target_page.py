@@ -1,4 +1,4 @@
-"""`/target/{kind}/{id}`: what is known of one target, also of one that left the platform."""
+"""`/target/{kind}/{id}`: the page of one target, which may have left the platform recently."""
 
 from urllib.parse import urlencode
 
@@ -14,7 +14,7 @@ from exporter.web.parts import Parts
 from exporter.web.targets import all_statuses, target_values
 from exporter.web.url_fields import Json, read_fields
 
-# A kind of target → its shipped dashboard, and the dashboard's variable for the id (empty if it has none).
+# Kind of a target → the shipped dashboard, and the dashboard's variable for the target's id; empty without a variable.
 _DASHBOARDS = {
     "dns_zone": ("edge-zone", "zone"),
     "script": ("edge-scripts", "script"),
@@ -28,16 +28,16 @@ _DASHBOARDS = {
 
 
 async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
-    """Return what the page of a target shows; `label` is its kind and id, such as `dns_zone/102`.
+    """Return the values for the page of a target; `label` is the target's kind and id, such as `dns_zone/102`.
 
     Raises:
-        HTTPException: no status or removal of the target is known in the given accounts (404); a parameter is unknown,
-            or several of the accounts have the target (400).
+        HTTPException: the target is not known, or not in an account that the query names (404); a parameter is unknown,
+            or several of these accounts have the target (400).
     """
     asked = read_fields(query, {"account": None})["account"]
     polled = [one for one in all_statuses(parts) if one.target.key.label == label]
     removals = {one.key.account: one for one in parts.registry.removals() if one.key.label == label}
-    # Account → the key and the name of its target with this label.
+    # Account or database → the key and the name of the target with this label.
     known = {one.target.client_name: (one.target.key, one.target.name) for one in polled}
     known |= {account: (one.key, one.name) for account, one in removals.items()}
     chosen = sorted(account for account in known if not asked or account in asked)

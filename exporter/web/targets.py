@@ -1,4 +1,4 @@
-"""The statuses of targets, once for each collector: all, and those that a query finds."""
+"""Lists the statuses of targets, one for a target and a collector, and finds the statuses that match a query."""
 
 import re
 from collections import Counter
@@ -18,19 +18,19 @@ MOST_ROWS = 1000
 
 
 def count_states(statuses: Iterable[Status]) -> dict[str, int]:
-    """Return each state → the number of statuses that have it."""
+    """Return state → number of statuses in this state, for the states in `STATES`."""
     counts = Counter(one.state for one in statuses)
     return {state: counts[state] for state in STATES}
 
 
 def all_statuses(parts: Parts) -> Iterator[Status]:
-    """Yield the statuses of all targets, also of those that were not polled yet in this run."""
+    """Yield the statuses of the targets, also of targets that were not polled yet in this run."""
     store = parts.store
     yield from store.statuses.values()
     for name, plan in parts.schedule.plans.items():
         for target in parts.registry.targets(plan.collector.polls):
             is_new = PollKey(target.key, name) not in store.statuses
-            # If discovery is off, its collector may still look up names; such polls have no status.
+            # If discovery is off, the collector of discovery may still look up names; such polls have no status.
             if is_new and plan.collector.wants(discovery.without_names(target)):
                 yield Status(target, name, success=store.remembered(name, target))
 
@@ -38,8 +38,8 @@ def all_statuses(parts: Parts) -> Iterator[Status]:
 def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Json:
     """Return a page of the targets that match a URL's query, ordered by state (failing first), account, kind and id.
 
-    In the result, `targets` has at most `limit` targets, from the offset on. `matched` is the number of all that match.
-    `states` has for each state the number of targets that match the rest of the query.
+    In the result, `targets` has at most `limit` targets, from the offset on. `matched` is the number of targets that
+    match the query. `states` maps a state to the number of targets that match the query without its `state`.
 
     Raises:
         HTTPException: a parameter is unknown or invalid (400).
@@ -49,7 +49,7 @@ def find_targets(parts: Parts, query: QueryParams, limit: int = MOST_ROWS) -> Js
     known, words = list(all_statuses(parts)), set(asked["search"].casefold().split())
     matching = [one for one in known if _matches(asked, words, one)]
     found = [one for one in matching if one.state in wanted]
-    # Only the rows up to the end of the page, because a sort of all targets would take longer.
+    # Only the rows up to the end of the page are sorted, because a sort of all targets would take longer.
     rows = nsmallest(offset + limit, found, key=lambda one: (STATES.index(one.state), one.key))
     return {
         "query": asked,
@@ -84,7 +84,7 @@ def _matches(asked: Json, words: Collection[str], status: Status) -> bool:
 
 
 def target_values(parts: Parts, status: Status) -> Json:
-    """Return a target as one collector sees it; times are unix seconds, or None."""
+    """Return a target's status for one collector as JSON; times are unix seconds, or None if there is no such time."""
     wall, due = parts.clocks.wall(), parts.schedule.due_at(status.key)
     return {
         "account": status.target.client_name,

@@ -6,17 +6,17 @@ from typing import Any
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 
-# What is sent as JSON, and shown on pages.
+# An object that is sent as JSON, or shown on a page.
 Json = dict[str, Any]
 
 
 def read_fields(query: QueryParams, allowed: Mapping[str, Collection[str] | None]) -> dict[str, tuple[str, ...]]:
-    """Return each allowed field → its values: stripped, without empty values and duplicates.
+    """Return allowed field → the field's values in the query: stripped, without empty values and duplicates.
 
-    `allowed` maps a field to the values that it may have, or to None for any value.
+    `allowed` maps a field to its allowed values, or to None if the values are not limited.
 
     Raises:
-        HTTPException: there is another field or value (400).
+        HTTPException: the query has another field, or another value of a field (400).
     """
     for name in query:
         if name not in allowed:

@@ -33,7 +33,7 @@ Callee = AccountSettings | DatabaseSettings
 # The fields of answers that contain secrets (interface document, EdgeScript).
 _SECRET_FIELDS = frozenset({"DeploymentKey", "DefaultValue", "Secret"})
 _NOT_FOUND = 5
-# Classes of errors → the exit code, as the help of `call` lists them.
+# Classes of errors → exit code; the help of `call` lists the exit codes.
 _EXIT_CODES = (
     (errors.TransportError, 3),
     ((errors.Unauthorized, errors.Forbidden, errors.CredentialError), 4),
@@ -41,7 +41,7 @@ _EXIT_CODES = (
     (errors.RateLimited, 6),
 )
 _NOT_FOUND_STATUS = 404
-# The time limit of a call, in time limits of one attempt.
+# The time limit of a call, as a multiple of the time limit of one attempt.
 _TIME_LIMIT_IN_ATTEMPTS = 3
 
 
@@ -55,16 +55,16 @@ def call(
     callee: str | None,
     yes: bool,
 ) -> None:
-    """Carry out one operation, and print the answer; end the command if it fails, or is not sent for lack of `yes`.
+    """Carry out one operation, and print the answer; after a failure, end the command with an exit code.
 
     Args:
         operation: the operation.
-        values: the name of each parameter → its value; None if it is not given.
+        values: name of a parameter → the value; None for a parameter that is not given.
         statements: the SQL statements of the operation `sql`; empty for other operations.
-        config: the configuration file; None for that of the environment, if any.
+        config: the configuration file; None for the file that EDGE_EXPORTER_CONFIG names, if that variable is set.
         flags: the flags of the settings, name → text.
-        callee: the name of the account or database to call; None for the only one.
-        yes: whether a request that may write is sent; if not, the request is printed.
+        callee: the name of the account or database to call; None if the configuration has only one.
+        yes: whether a request that may write is sent; if False, such a request is printed, and the command ends.
     """
     if statements:
         request = sql_over_http.execute_request(statements, writes=not all(map(looks_read_only, statements)))
@@ -102,7 +102,7 @@ def _unsent_message(operation: Operation[Any], name: str, address: str, body: ob
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
-    """Return the account or database of this name, or the only one if `name` is None; else end the command."""
+    """Return the account, or for SQL the database, called `name` (None: the only one); end the command if none fits."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
     kind, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
     found: list[Callee] = [one for one in known if name is None or one.name == name]
@@ -114,8 +114,8 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
 
 
 async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]) -> tuple[Any, list[str], str]:
-    """Make the call; return the answer as JSON, a message for each failed statement, and the key, for its masking."""
-    # As with one shard, because a single call does not have to leave a part of the budget to other exporters.
+    """Make the call; return the answer as JSON data, a message for each failed SQL statement, and the key, to mask."""
+    # With the whole budget (`shards=1`): a single call does not have to leave a part to the exporters of other shards.
     async with aclosing(client_of(access_of(callee, shards=1), Observer())) as client:
         key = await client.credential.current_key()
         caller = client.calls_until(client.clocks.monotonic() + _TIME_LIMIT_IN_ATTEMPTS * callee.timeout)
@@ -147,7 +147,7 @@ def _plain_cell(cell: Cell) -> Any:  # noqa: ANN401 - any JSON
 
 
 def exit_code(error: PlatformError) -> int:
-    """Return the exit code of the error's class, else 5 for a 404 or a key such as `not_found.rule`, else `FAULT`."""
+    """Return the exit code of the error's class; else 5 for status 404 or a `not_found…` error key; else `FAULT`."""
     for classes, code in _EXIT_CODES:
         if isinstance(error, classes):
             return code

@@ -1,4 +1,4 @@
-"""Creates a command for each operation; its options are the operation's parameters."""
+"""Creates the command that carries out an operation; the operation's parameters are options of the command."""
 
 import json
 from collections.abc import Mapping
@@ -24,8 +24,8 @@ SQL = replace(
     parameters=(),
 )
 
-# Name → operation, of all that can be called. READ_BY_UPDATE is left out, because it is `script_update` without --Name.
-# The requests of `database_pipeline` are not examined, so it counts as an operation that writes.
+# Name → operation that `call` can carry out. `READ_BY_UPDATE` is left out: its request is that of `script_update`
+# without --Name. The SQL in a request of `database_pipeline` is not examined, so the operation counts as a write.
 CALLABLE: Mapping[str, Operation[Any]] = {
     one.name: replace(one, writes=True) if one is sql_over_http.PIPELINE else one
     for one in (*OPERATIONS, SQL)
@@ -34,7 +34,7 @@ CALLABLE: Mapping[str, Operation[Any]] = {
 
 
 class _Time(click.DateTime):
-    """A parameter type: a UTC day, which means its first moment, or a time with its zone."""
+    """A parameter type: a time with a zone, or a UTC day, which stands for 00:00 of that day; converted to UTC."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
         time = super().convert(value, param, ctx)
@@ -90,7 +90,7 @@ def _option(parameter: Parameter) -> click.Option:
         numbers = make_enum("Numbers", {name: number for number, name in parameter.allowed.items()})
         kind = click.Choice(numbers, case_sensitive=False)
     name = parameter.name
-    # The name is repeated because click would make it lower-case.
+    # Without the second `name`, click would give the command's function the name in lower case.
     return click.Option([f"--{name}", name], type=kind, required=parameter.required, help=text)
 
 

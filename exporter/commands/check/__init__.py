@@ -1,7 +1,7 @@
-"""`check`: validates the configuration, then polls once what the daemon would poll.
+"""`check`: validates the configuration, then polls the targets and prints the results.
 
-In: the configuration. Out: a table that says what answers, and exit code 1 if anything is wrong. Targets are polled as
-by a daemon that has just started, but without its state, its log and its web server.
+In: the configuration. Out: a table with the results, and exit code 1 if there is a fault. The targets are polled as by
+a daemon that starts without a saved state; nothing is logged, and there is no web server.
 """
 
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from exporter.commands.options import SettingsCommand, config_option, form_optio
 @form_option("text", "json")
 @config_option
 def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str, str]) -> None:
-    """Validate the configuration, then poll once what the daemon would poll.
+    """Validate the configuration, then poll the targets and print the results.
 
-    The budget of each account is kept: ten thousand calls at ten a second take a quarter of an hour. The command
-    connects to a state database, and changes nothing there. A feature that the plan lacks is not a fault. A budget that
-    is too small for the intervals is not one either: the daemon then polls less often, and a line below the account's
-    table says by how much.
+    The request budget of an account is kept: ten thousand calls at ten a second take 17 minutes. The command connects
+    to a state database, and changes nothing there. A feature that the account's plan lacks is not a fault. A budget
+    that is too small for the intervals is not a fault either: the daemon will poll less often. A line below the
+    account's table says by how much.
 
-    Exit codes: 0 all is well; 1 a target, a credential or the state database fails (see standard output), or the
-    configuration is wrong (see standard error); 2 misuse.
+    Exit codes: 0 no fault; 1 a fault of a target, a credential or the state database (see standard output), or of the
+    configuration (see standard error); 2 misuse.
     """
     check(config, flags, offline=offline, is_json=form == "json")

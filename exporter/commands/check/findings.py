@@ -1,4 +1,4 @@
-"""Checks a configuration, and prints what is wrong and the results of the polls."""
+"""Checks a configuration, and prints its faults and the results of the polls."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ from exporter.wiring.state_storage import database_problem
 
 _COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
 _COLOURS = {OK: "green", FAILED: "red"}
-# If more targets of a collector than this have the same result and detail, they share a row of the table.
+# More targets of a collector than this number share a line of the table if their result and detail are equal.
 _MOST_ALIKE = 5
 
 
@@ -121,7 +121,7 @@ def _summarised(rows: Iterable[Row]) -> Iterator[tuple[str, ...]]:
 
 
 def _cells(same: Sequence[Row], target: str) -> tuple[str, ...]:
-    """Return the cells of a line that stands for rows with the same result and detail."""
+    """Return the cells of a table line for rows with equal result and detail; `target` is the text below TARGET."""
     first = same[0]
     return first.collector, target, first.result, _short(first.detail or _families(same))
 

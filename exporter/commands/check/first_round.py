@@ -1,4 +1,4 @@
-"""Polls each target once, as a daemon does after its start, and returns the results."""
+"""Polls the targets as a daemon does after its start, and returns the results."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,19 +26,20 @@ LOOKS_EVERY_SECONDS = 0.2
 _OF_THE_KEY = {errors.CredentialError.reason, errors.Unauthorized.reason, errors.Forbidden.reason}
 _OF_THE_ADDRESS = {errors.TransportError.reason, *(kind.reason for kind in errors.TransportError.__subclasses__())}
 
-# Receives how many polls are done or paused, and how many there are: one for each collector of each target.
+# Receives the number of targets that were polled or are paused, and the number of all targets. A target counts once
+# for each of its collectors.
 Progress = Callable[[int, int], None]
 
 
 class Row(NamedTuple):
-    """The result of a target of a collector; if `collector` is empty, of all polls of an account or a database."""
+    """The result of a collector for one target; if `collector` is empty, of all polls of an account or a database."""
 
     account: str
     collector: str
     target: str
     name: str
     result: str
-    families: int  # how many the target has of this collector
+    families: int  # the number of families that the collector has of the target
     detail: str
 
 
@@ -46,10 +47,10 @@ class AccountResult(NamedTuple):
     """The results of an account or a database.
 
     Attributes:
-        rows: the results, collector by collector; one row if all polls fail because of the key or the address.
-        targets: the number of its targets.
-        demand: the requests a second that its targets need; None if that is unknown.
-        budget: the requests a second that its budget allows.
+        rows: the results, collector by collector; one row if all polls fail because of the credential or the address.
+        targets: the number of targets.
+        demand: the requests a second that the targets need at the configured intervals; None if unknown.
+        budget: the requests a second that the budget allows.
         stretch: the factor by which intervals will be longer than configured, at least 1.
     """
 
@@ -62,8 +63,8 @@ class AccountResult(NamedTuple):
 
 
 async def first_round(settings: Settings, progressed: Progress) -> list[AccountResult]:
-    """Poll each target once, unless its calls are paused; return the results of all accounts and databases."""
-    # A shard that the state database would assign is not known here: poll the targets of all shards.
+    """Poll the targets, except those whose calls are paused; return the results of the accounts and databases."""
+    # If a state database assigns the shards, this process has none: poll the targets of all shards.
     shard = settings.own_shard() or Shard()
     telemetry = Telemetry(CollectorRegistry(), __version__)
     work = Work(settings, shard, MemoryStorage(), telemetry, REAL, process=_serves_no_pages)
@@ -73,11 +74,11 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
         while waiting:
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
             known = list(all_statuses(work.parts))
-            # Do not wait for the end of a pause, which may be as long as the platform asks.
+            # Do not wait for the end of a pause, because a pause may last for minutes.
             waiting = [one for one in known if not one.polled and not _is_paused(work, one)]
             progressed(len(known) - len(waiting), len(known))
             if not work.schedule.running and not _is_discovering(work):
-                # Nothing runs: poll all others now, without names if the discovery that supplies these has failed.
+                # No poll runs: poll the remaining targets now, without a name if the discovery has failed.
                 work.schedule.poll_again([one.key for one in waiting])
         # Compute the demand from the number of calls that the polls made.
         work.schedule.refresh()
@@ -110,9 +111,9 @@ def _result(work: Work, name: str) -> AccountResult:
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))
     if statuses and all(map(_concerns_the_account, statuses)):
         rows = [_account_row(name, statuses[0])]
-        # Polls that fail make fewer calls than usual, so their demand says nothing.
+        # Failed polls make fewer calls than successful ones, so the calculated demand would be too low.
         return AccountResult(name, rows, target_count, demand=None, budget=pace.rate, stretch=1.0)
-    # Of a target that does not exist, only the row of the collector that found this out is shown.
+    # A target that does not exist has only the row of the collector that owns the target (`Collector.owns_target`).
     gone = work.store.gone
     shown = [one for one in statuses if one.target.key not in gone or plans[one.collector].collector.owns_target]
     rows = [_row(status) for status in shown]
@@ -123,7 +124,7 @@ def _row(status: Status) -> Row:
     target = status.target
     if not status.up:
         result = FAILED
-    elif status.message and not status.families:  # a message after a success says why there are none
+    elif status.message and not status.families:  # a message after a success says why there are no families
         result = HAS_NONE
     else:
         result = OK

@@ -14,7 +14,7 @@ MISUSE = 2
 
 
 def echo(message: str, *, err: bool = False) -> None:
-    """Print a message on standard output or error; control characters other than line breaks are escaped."""
+    """Print a message on standard output or (`err`) standard error; escape control characters except line breaks."""
     click.echo(escape(message, keep="\n"), err=err)
 
 
@@ -31,7 +31,7 @@ def complain(message: str, code: int = FAULT) -> NoReturn:
 
 @contextmanager
 def complaining(*errors: type[Exception], code: int = FAULT) -> Iterator[None]:
-    """If the block raises one of these errors, end the command with its message and an exit code."""
+    """If the block raises one of these errors, end the command with the error's message and an exit code."""
     try:
         yield
     except errors as error:

@@ -1,4 +1,4 @@
-"""Runs a server until it receives a signal, and then ends the process, even if threads hang."""
+"""Runs a server until the process receives a signal, and then ends the process, even if threads hang."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from exporter.validation.configuration_errors import ConfigurationError
 
 @contextmanager
 def listening(flag: str) -> Iterator[None]:
-    """If the block raises a ListenError, add to its message the flag that sets the address."""
+    """If the block raises a ListenError, add the flag that sets the address to the error's message."""
     try:
         yield
     except ListenError as error:
@@ -29,5 +29,5 @@ def serve(coroutine: Coroutine[Any, Any, None]) -> None:
     with complaining(ConfigurationError, StateLockedError, ListenError, OSError):
         asyncio.run(coroutine)
     sys.stdout.flush()
-    # Python would wait for threads that hang in a call to the system, such as one to a file system that is gone.
+    # Python would wait for threads that hang in a system call, for example on a network drive that does not answer.
     os._exit(0)

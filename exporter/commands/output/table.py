@@ -27,9 +27,9 @@ def lay_out(
     Args:
         columns: the headings.
         rows: the cells.
-        width: the most characters in a line; lines are longer if folding does not suffice; None for no limit.
-        folded: columns whose cells may be broken into lines, so that the table fits the width.
-        colours: a cell's text → its colour, unless NO_COLOR or TERM in the environment forbids colours.
+        width: the most characters in a line, exceeded if folding does not suffice; None for no limit.
+        folded: the headings of columns whose cells may be broken into several lines to keep to `width`.
+        colours: the text of a cell → the cell's colour. NO_COLOR or TERM=dumb in the environment switches colours off.
     """
     plain = [[escape(cell, keep="\n") for cell in row] for row in rows]
     folded_widths = {} if width is None else _folded_widths([columns, *plain], width, folded)
@@ -37,7 +37,7 @@ def lay_out(
         colours = {}
     cells = [[_coloured(cell, colours) for cell in row] for row in plain]
     headings = [click.style(column, bold=True) for column in columns] if colours else list(columns)
-    # The headings are the first row: tabulate would make headings two characters wider.
+    # The headings are passed as the first row, because tabulate would make its own headings two characters wider.
     table = tabulate(
         [headings, *cells],
         tablefmt="plain",
@@ -52,14 +52,14 @@ def _coloured(cell: str, colours: Mapping[str, str]) -> str:
 
 
 def _folded_widths(rows: Iterable[Sequence[str]], width: int, folded: Sequence[str]) -> dict[str, int]:
-    """Return the width of each folded column; the first row contains the headings."""
+    """Return heading → width of each folded column; the first of `rows` contains the headings."""
     needed: dict[str, int] = {}
     for heading, *cells in zip(*rows, strict=True):
         needed[heading] = max(wcswidth(line) for cell in (heading, *cells) for line in cell.split("\n"))
-    # The last column has no gap after it.
+    # There is no gap after the last column.
     left = width + _GAP - sum(size + _GAP for column, size in needed.items() if column not in folded)
     widths: dict[str, int] = {}
-    # From the narrowest to the widest: what a column does not need of its share is left to the wider ones.
+    # From the narrowest column to the widest, so that wider columns get the characters that narrower ones do not need.
     for column in sorted(folded, key=needed.__getitem__):
         columns_left = len(folded) - len(widths)
         share = left // columns_left - _GAP

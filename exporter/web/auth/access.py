@@ -19,21 +19,21 @@ from exporter.web.security_headers import with_headers
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN_PATHS = ("/-/healthy", "/-/ready")
 _CHALLENGE = {"WWW-Authenticate": 'Basic realm="edge-exporter", charset="UTF-8"'}
-_MOST_BYTES = 72  # of a password; bcrypt uses no more
-# The most requests whose password is checked or waits for its check; a further one that needs a check is refused.
+_MOST_BYTES = 72  # the most bytes of a password that bcrypt uses
+# The most passwords that are being checked or wait for their check; further requests that need a check are refused.
 _MOST_CHECKS = 128
 
 
 class AccessControl:
     """ASGI middleware that admits requests as the web configuration says.
 
-    If users are configured, every request needs a user's password, except reads of the health endpoints. Otherwise,
-    changes must come from a loopback address or, if client certificates are required, over a connection with one.
-    Changes with an Origin header are never accepted: web pages send them, perhaps from a browser on this machine.
+    If users are configured, requests need a user's password, except reads of the health endpoints. Otherwise, changes
+    must come from a loopback address or, if client certificates are required, over a connection with a certificate.
+    Changes with an Origin header are refused: they come from web pages, perhaps in a browser on this machine.
 
-    Passwords are checked one at a time. The last correct password of each user is remembered, as a digest that depends
+    Passwords are checked one after another. The last correct password of a user is remembered, as a digest that depends
     on the user's hash too: when the hash changes, the password is checked again. An unknown user's password is compared
-    with the slowest hash. If all hashes cost the same, the time of an answer does not show which users exist.
+    with the slowest hash. If all hashes have equal costs, the time of a refusal does not show which users exist.
     """
 
     def __init__(self, app: ASGIApp, config: WebConfig, executor: Executor, *, route_prefix: str = "/") -> None:
@@ -49,7 +49,7 @@ class AccessControl:
         """Apply a configuration to further requests."""
         users = config.basic_auth_users.items()
         self._hashes = {user.encode(): secret.get_secret_value().encode() for user, secret in users}
-        # Two digits of a hash, such as the 10 of `$2b$10$…`, are its cost: how long a check takes.
+        # Two digits of a hash, such as the 10 of `$2b$10$…`, are the cost, from which the time of a check follows.
         self._slowest = max(self._hashes.values(), key=lambda hashed: hashed[4:6], default=b"")
         headers = config.http_server_config.headers.items()
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers if value]
@@ -58,7 +58,7 @@ class AccessControl:
 
     @property
     def is_open(self) -> bool:
-        """Whether reads need no password, and answers get no configured headers."""
+        """Whether neither users nor headers are configured, so that reads may be answered without this middleware."""
         return not self._hashes and not self._headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +88,7 @@ class AccessControl:
             raise HTTPException(403, "changes from this address are refused; use loopback, or configure basic auth\n")
 
     async def _is_right(self, user: bytes, password: bytes) -> bool:
-        """Return whether this is the password of the user; raise HTTPException if too many are being checked."""
+        """Return whether this is the password of the user; raises HTTPException if too many passwords are checked."""
         known = self._hashes.get(user)
         digest = blake2b(password, key=known or b"").digest()
         if self._digest_by_user.get(user) == digest:
@@ -96,7 +96,7 @@ class AccessControl:
         if self._check_slots.locked():
             raise HTTPException(503, "too many passwords are being checked; try again\n", {"Retry-After": "1"})
         async with self._check_slots, self._one_at_a_time:
-            # Another request may have checked the same password in the meantime.
+            # While this request waited, another one with this user and password may have been checked.
             if self._digest_by_user.get(user) != digest:
                 matches = await blocking(self._executor, bcrypt.checkpw, password[:_MOST_BYTES], known or self._slowest)
                 if matches and known is not None:

@@ -1,4 +1,4 @@
-"""The server's TLS: its settings, and its context, which follows changes of the files."""
+"""The server's TLS: the settings, and the context, which is replaced when the files change."""
 
 import asyncio
 import os
@@ -35,14 +35,14 @@ _OPENSSL_NAMES: Mapping[str, str] = {
 
 
 class Pem(NamedTuple):
-    """A certificate, private key or certificate authorities: the setting's key, and the PEM text (None if not set)."""
+    """A certificate, private key or certificate authorities: the setting's key, and the PEM text; None without one."""
 
     config_key: str
     text: str | None
 
 
 class TlsSettingError(ConfigurationError):
-    """A TLS setting, or the file that it names, cannot be used; `key` is the setting's key."""
+    """A TLS setting, or the file that it names, cannot be used; `key` is the setting's key in `tls_server_config`."""
 
     def __init__(self, key: str, message: str) -> None:
         self.key, self.message = key, message
@@ -52,9 +52,9 @@ class TlsSettingError(ConfigurationError):
 class TlsSettings(Section):
     """The TLS settings of the web configuration file.
 
-    Certificate, key and authorities are each a file or a text in PEM form; if both are given, the file is used.
-    `prefer_server_cipher_suites` has no effect, as in other exporters; `curve_preferences` has none because Python
-    cannot order curves.
+    Certificate, key and authorities can be set as a file or as a text, in PEM form; if both are set, the file is used.
+    `prefer_server_cipher_suites` has no effect, as in other exporters. `curve_preferences` has no effect, because
+    Python cannot order curves.
     """
 
     cert_file: Path | None = None
@@ -97,7 +97,7 @@ def _read_pem(settings: TlsSettings, key: str) -> Pem:
     try:
         return Pem(f"{key}_file", read_regular(file).decode("ascii", "replace"))
     except UnreadableError as error:
-        # The private key may have been given in place of its file's name.
+        # The private key may have been given in place of the file's name: the message must not show the value.
         raise TlsSettingError(f"{key}_file", error.reason if key == "key" else str(error)) from None
 
 
@@ -148,7 +148,7 @@ def _refusing(key: str, message: str) -> Iterator[None]:
 
 @contextmanager
 def _in_memory(pem: Pem) -> Iterator[str]:
-    """Yield the path of a PEM in memory: Python loads keys only from files, and no key may be written to a disk."""
+    """Yield a path to a PEM in memory: Python loads keys from files, but a key must not be written to a disk."""
     with os.fdopen(os.memfd_create("pem"), "w", encoding="ascii", errors="replace") as file:
         file.write(pem.text or "")
         file.flush()
@@ -160,7 +160,7 @@ def _checked_connection_class(allowed: frozenset[str]) -> type[ssl.SSLObject]:
         def do_handshake(self) -> None:
             super().do_handshake()
             certificate = self.getpeercert() or {}
-            # Each entry is a kind and a name, such as ("DNS", "prometheus.example").
+            # An entry is a kind and a value, such as ("DNS", "prometheus.example").
             if allowed.isdisjoint(entry[1] for entry in certificate.get("subjectAltName", ())):
                 raise ssl.SSLCertVerificationError("none of the client certificate's names is allowed")
 
@@ -168,10 +168,10 @@ def _checked_connection_class(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 
 
 class ServerTls:
-    """The server's TLS context, which follows the content of the files.
+    """Keeps the server's TLS context, and replaces it when the content of the files changes.
 
-    `executor` reads the files again for `latest`; if one cannot be used any more, the former context stays in force.
-    Creating it raises TlsSettingError if the settings or the files cannot be used.
+    `executor` reads the files again for `latest`; if a file cannot be used any more, the former context stays in force.
+    `__init__` raises TlsSettingError if the settings or the files cannot be used.
     """
 
     def __init__(self, settings: TlsSettings, executor: Executor) -> None:

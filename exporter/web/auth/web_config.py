@@ -11,12 +11,12 @@ from exporter.validation.section import Conflict, Section, validated
 from exporter.validation.yaml_file import read_marked
 from exporter.web.auth.tls import TlsSettingError, TlsSettings, read_pems, server_context
 
-# A check takes about 20 seconds at cost 18, and each further step doubles the time. The last letter of a salt has only
-# two significant bits.
+# The highest cost is 18: a check then takes about 20 seconds, and one more step would double the time. The last letter
+# of a salt has only two significant bits.
 _BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|1[0-8])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
 # An empty section counts as absent: the server speaks plain HTTP.
 _OptionalTls = Annotated[TlsSettings | None, BeforeValidator(lambda given: None if given == {} else given)]
-# A header that may be set → its allowed values in lower case; empty if any value is allowed.
+# A header that may be set → its allowed values in lower case; empty if the values are not limited to a list.
 _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
     "Strict-Transport-Security": (),
     "X-Content-Type-Options": ("nosniff",),
@@ -39,7 +39,7 @@ class HttpServerConfig(Section):
     headers: Mapping[str, str] = Field(default_factory=dict)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Check that only known headers are set, each with an allowed value or an empty one."""
+        """Check that the headers are known, and that their values are allowed or empty."""
         for name, value in self.headers.items():
             allowed = _HEADER_VALUES.get(name)
             if allowed is None:
@@ -59,7 +59,7 @@ class WebConfig(Section):
     basic_auth_users: Mapping[str, Annotated[SecretStr, AfterValidator(_check_hash)]] = Field(default_factory=dict)
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Check the TLS settings, with their files."""
+        """Check the TLS settings and the files that they name."""
         try:
             if self.tls_server_config is not None:
                 server_context(self.tls_server_config, read_pems(self.tls_server_config))
@@ -68,6 +68,6 @@ class WebConfig(Section):
 
 
 def load_web_config(path: Path) -> WebConfig:
-    """Read and check a web configuration file and its certificate files; raises ConfigurationError for any fault."""
+    """Read and check a web configuration file and the TLS files that it names; raises ConfigurationError for faults."""
     file = read_marked(path)
     return validated(file, lambda: WebConfig.model_validate(file.data))

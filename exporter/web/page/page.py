@@ -41,23 +41,23 @@ def plural(number: int, noun: str) -> str:
 
 
 def plain(value: str) -> str:
-    """Shorten a text, and escape its characters that are not displayed or change the direction of text."""
+    """Shorten a text, and escape characters that are invisible or change the direction of text."""
     return escape(value if len(value) <= _LONGEST_TEXT else value[: _LONGEST_TEXT - 1] + "…")
 
 
 def untrusted(value: str) -> Markup:
     """Write a text as HTML: shortened, escaped, and without effect on the direction of other texts.
 
-    A line may end after each part of a name or an id, such as `dns_zone/`.
+    A browser may break the line after a part of a name or an id, such as `dns_zone/`.
     """
     pieces = _AFTER_A_PART.split(plain(value))
     return Markup("<bdi>{}</bdi>").format(Markup("<wbr>").join(pieces))
 
 
 def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> str:
-    """Return a link on the status page to the targets of a query with these changes; empty values are left out.
+    """Return a link on the status page to the targets that a query selects after these changes of its values.
 
-    The link leads to the first page of targets, unless the changes contain an `offset`.
+    Empty values are left out. The link leads to the first page of targets, or to the `offset` in the changes.
     """
     values = {**(query or {}), "offset": 0, **changes}
     encoded = urlencode({name: value for name, value in values.items() if value}, doseq=True)
@@ -88,6 +88,6 @@ def _environment() -> "Environment":
 def render(template: str, values: Json) -> str:
     """Render a template; texts that are not `Markup` are escaped.
 
-    The value `root` is the prefix of the links to other pages and files, such as `../../`; by default it is empty.
+    `values` may contain `root`, the prefix of links to other pages and files, such as `../../`; by default "".
     """
     return _environment().get_template(template).render({"root": "", **values})
