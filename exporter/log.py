@@ -91,7 +91,7 @@ def _without_blocking(out: TextIO) -> TextIO:
 class _NonBlockingWriter(io.TextIOBase):
     """Writes log lines to a descriptor. If it accepts no bytes for 0.1 s, as with a full pipe, lines are lost.
 
-    Before the next line that can be written, a line says how many were lost.
+    Before the next line that can be written, a line says how many lines were lost.
     """
 
     def __init__(self, fd: int, encoding: str) -> None:

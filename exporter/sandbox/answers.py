@@ -17,7 +17,10 @@ def payload(content: Any, status: int = 200, media_type: str = "application/json
 
 
 def enveloped(data: Any, *, default_error: bool = False, error_has_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
-    """Return `{data, error}` of a success; the error is null or, with `default_error`, an object of default values."""
+    """Return `{data, error}` of a success. The error is null or, with `default_error`, an object of default values.
+
+    With `error_has_status`, the object also has a `statusCode`.
+    """
     error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if error_has_status else {})
     return payload({"data": data, "error": error if default_error else None})
 

@@ -29,7 +29,7 @@ class _Traffic:
 
     zone_id: int
     volume: float  # queries of an average weekday
-    amplitude: float  # at the peak, the rate of queries is 1 + amplitude times the average
+    amplitude: float  # at the peak, the rate of queries is (1 + amplitude) times the average
     peak: float  # a time of the day; 0.5 is noon
     smart_share: float
     record_types: dict[str, float]  # RR type code → share

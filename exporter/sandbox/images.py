@@ -12,7 +12,7 @@ _NIGHTLY_TAGS_KEPT: Final = 14
 class Images:
     """The account's container images; some get the tag of a nightly build every day.
 
-    `tags` and `remove_tag` raise KeyError for an unknown image, and `remove_tag` for a tag that cannot be removed.
+    `tags` and `remove_tag` raise KeyError for an unknown image, `remove_tag` also for a tag that cannot be removed.
     """
 
     def __init__(self, clock: WorldClock) -> None:

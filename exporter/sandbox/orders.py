@@ -38,7 +38,7 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to a time of the world, if this is at least 30 seconds after the last update.
+        """Update the table to a time of the world, if the last update was at least 30 seconds before that time.
 
         Raises:
             sqlite3.Error: the update failed.

@@ -18,7 +18,7 @@ _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST_SECONDS: Final = 1_800.0
 _SHORTEST_BURST_SECONDS: Final = 600.0
-# Bursts of at least this many seconds are too slow to make an alert fire, if the clock has normal speed.
+# Bursts of at least this many seconds are too slow to make an alert fire, if the world's clock has normal speed.
 _SHORTEST_HEALTHY_BURST_SECONDS: Final = 1_800.0
 
 

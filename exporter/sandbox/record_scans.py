@@ -60,7 +60,7 @@ class RecordScans:
         self._zones_without_scan: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scans fail, until scan_released or scan_forgotten. A zone that is never scanned has none."""
+        """Make a zone's scans fail, until scan_released or scan_forgotten. A never scanned zone still has no scan."""
         self.release_scan(zone_id)
         self._zones_made_to_fail.add(zone_id)
 
@@ -81,7 +81,7 @@ class RecordScans:
         if job is None or zone_id in self._zones_without_scan:
             return None
         status = ScanStatus.FAILED if zone_id in self._zones_made_to_fail else job.status(now)
-        ended_at = min(job.ends, now)  # an event may make a scan fail before the end that was scheduled
+        ended_at = min(job.ends, now)  # an event may make a scan fail before its scheduled end
         failed, completed = status is ScanStatus.FAILED, status is ScanStatus.COMPLETED
         rows = recorded("dns_record_scan")
         # Four successive scans find the same number of records.

@@ -17,7 +17,7 @@ class ResourceIds:
     `place`, `require`, `name`, `remove` and `rename` raise KeyError for an unknown id.
 
     Args:
-        first_id: the id of the first resource; the next resources have the ids after this one.
+        first_id: the id of the first resource; the next resources have the following ids.
         count: the number of resources at the beginning.
         names: the names of the first resources; further names are generated.
         suffix: the end of the given and the generated names.

@@ -115,13 +115,14 @@ class PlatformRoute(APIRoute):
         return role is not None and (self.roles is None or role in self.roles)
 
     def _as_json(self, request: Request) -> Request:
-        """Refuse content types other than JSON. FastAPI gets `application/json`; it does not accept `text/json`."""
+        """Refuse content types other than JSON, and replace JSON types by `application/json`."""
         if self.body_field is None:
             return request
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if _JSON_MEDIA_TYPE.fullmatch(media_type) is None:
             raise RequestError("the content type is not supported", status=415)
         others = [(name, value) for name, value in request.scope["headers"] if name != b"content-type"]
+        # FastAPI does not accept `text/json`.
         headers = [*others, (b"content-type", b"application/json")]
         return Request({**request.scope, "headers": headers}, request.receive)
 
