@@ -160,8 +160,8 @@ class Ledger:
         """Count a poll, wait for its commit, and return the counters of the target that this process committed last.
 
         If the commit fails, or takes longer than `MOST_WAIT_SECONDS`, the returned counters are without this poll. If
-        the stored rows are not read yet, this first waits for the rows, also at most `MOST_WAIT_SECONDS`. Without the
-        rows, nothing is counted, and the result is empty.
+        the stored rows are not read yet, `record` first waits for the rows, also at most `MOST_WAIT_SECONDS`. Without
+        the rows, nothing is counted, and the result is empty.
         """
         if not self._has_read_rows:
             await self._next_attempt()

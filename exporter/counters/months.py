@@ -22,8 +22,8 @@ LATE_RESET_SECONDS = 6 * 3600.0
 class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
     """A counter over a month-to-date value.
 
-    Two kinds of values are not accepted at once, but only if later polls confirm them: a fall that may be a reset, and,
-    after a reset, a value that may come from before the reset.
+    A fall that may be a reset is accepted only if the next poll confirms the fall. After a reset, a value that may come
+    from before the reset is accepted only when polls have found such values for a day.
 
     Attributes:
         month: the month of the last accepted value, as a number (`month_of`).

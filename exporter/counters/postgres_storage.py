@@ -13,7 +13,7 @@ from exporter.targets.target import PollKey
 PAGE = 1000
 # `keep_open` sends a statement after this part of the pulse, because the ledger does not keep the pulse exactly.
 _EARLY = 0.8
-# After this many leases, the server has ended a lost session: it may notice the loss a third of a lease late.
+# After this many leases, the server has ended a lost session: it may notice the loss up to a third of a lease late.
 _LEASES_UNTIL_ENDED = 4 / 3
 
 
@@ -120,7 +120,7 @@ class PostgresStorage(Storage):
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Lock the shard, and return the rows of the shard. If the session was lost, this begins a new session.
+        """Begin a new session if the former one is lost; lock the shard, and return the shard's rows.
 
         Raises:
             ShardTakenError: another exporter has the shard, or exporters with another number of shards are running.
