@@ -95,7 +95,7 @@ class Collector:
             paused for an account, no poll of the account's targets begins.
         families: every family that a poll can yield, in the order of the exposition.
         discovers: whether the collector reports lists of targets to `Context.report_found`.
-        supplies_names: whether new targets wait for the names that the collector's polls find.
+        supplies_names: whether new targets may wait for names that the collector's polls find.
         every_shard: whether every shard polls the target, because the answers contain targets of all shards. The series
             of the polled target itself come only from that target's shard.
         owns_target: whether a 404 means that the target no longer exists. Then the target's families end

@@ -98,7 +98,7 @@ def _parse_sql(value: str) -> str:
 
 
 class SqlQuery(Section):
-    """An SQL query; the rows of its result become samples of one gauge."""
+    """An SQL query; samples of one gauge are read from the rows of the result."""
 
     name: Annotated[str, AfterValidator(_parse_name)] = Field(
         description="The query's name; its metric is edge_database_<name>."
