@@ -25,7 +25,7 @@ def command(config: Path | None, flags: Mapping[str, str]) -> None:
     EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY (or EDGE_EXPORTER_API_KEY_FILE) suffice. Flags win over
     EDGE_EXPORTER_ variables, and variables over the file. The variable of the flag --web.listen is
     EDGE_EXPORTER_WEB__LISTEN. Lists are set in the file. A database is defined in the file, or by PLATFORM_DATABASE_URL
-    and PLATFORM_DATABASE_AUTH_TOKEN. They also set the URL or the token that the only database of the file lacks.
+    and PLATFORM_DATABASE_AUTH_TOKEN. These variables also set a URL or a token that the file's only database lacks.
 
     SIGHUP reloads the configuration; SIGTERM and SIGINT end the daemon within five seconds.
 

@@ -209,7 +209,7 @@ class Explainer:
         return self._of_list(lister, account)
 
     def _of_list(self, lister: Collector, account: str) -> Finding:
-        """Return why an account's list gives no series: it fails, it was not polled yet, or it has no such target."""
+        """Return why a list of an account gives no series: it failed, is not polled yet, or has no such target."""
         status = self.store.statuses.get(PollKey.of(lister.name, account, lister.polls, account))
         if status is None or status.since:
             return _of_unanswered(status)

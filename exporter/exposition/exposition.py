@@ -69,7 +69,7 @@ class _FamilyBlock:
 
 @dataclass(eq=False, repr=False)
 class Exposition:
-    """Holds the chunks of the declared families; not for use by several threads at once.
+    """Holds the chunks of the declared families. Several threads must not use it at the same time.
 
     Attributes:
         own: the registry of the program's own metrics; it must not contain `_created` samples.

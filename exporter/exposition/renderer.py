@@ -27,7 +27,7 @@ class Renderer:
     """Keeps the current generation, and replaces it when the next generation is complete.
 
     Attributes:
-        exposition: once the renderer has been created, used on `thread` only.
+        exposition: after `__init__`, it is used on `thread` only.
         store: where changes are taken from, on the event loop.
         thread: an executor of one thread.
     """

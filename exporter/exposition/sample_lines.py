@@ -1,4 +1,4 @@
-"""Encodes families in both formats, with the encoders of prometheus-client or, faster, with the same result."""
+"""Encodes families in both formats as prometheus-client does: with its encoders or, for targets, with templates."""
 
 from collections.abc import Callable, Collection, Iterable
 from enum import Enum
@@ -85,7 +85,7 @@ def own_families(registry: Collector, admits: Callable[[str], bool], names: Coll
 
     Args:
         registry: has the metrics; it must not contain `_created` samples, which the two formats write differently.
-        admits: returns whether a family is served; its argument is the exposed name, for a counter with `_total`.
+        admits: takes the name of a family, for a counter with `_total`, and returns whether the family is served.
         names: the names of families, with or without `_total`, or of samples; if empty, the names are not compared.
     """
     families = []

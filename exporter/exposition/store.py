@@ -61,7 +61,7 @@ class Status:
     """The results of the polls of a target by one collector.
 
     Attributes:
-        up: whether the last poll succeeded, and its values have not expired.
+        up: whether the last poll succeeded, and the values of that poll have not expired.
         reason: the `reason` of the error if the last poll failed, else empty.
         message: the error of the last poll, or the reason why there are no series, in words; otherwise empty.
         success: when a poll last succeeded, perhaps in an earlier run, in unix seconds; 0 if unknown.
@@ -204,7 +204,7 @@ class Store:
         return max(status.expires, status.valid_from + self.lifetime(status.collector, status.target))
 
     def clear(self, key: PollKey) -> None:
-        """Remove the platform families of a key. If there were any, and no message, the message becomes `GONE`."""
+        """Remove the platform families of a key. If there were any, an empty message becomes `GONE`."""
         status = self.statuses.get(key)
         if status is not None and status.families:
             self.change(key, (), status.families)

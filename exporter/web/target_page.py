@@ -31,8 +31,8 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     """Return the values for the page of a target; `label` is the target's kind and id, such as `dns_zone/102`.
 
     Raises:
-        HTTPException: the target is not known, or not in an account that the query names (404); a parameter is unknown,
-            or several of these accounts have the target (400).
+        HTTPException: the target is unknown, or not in an account that the query names (404); a parameter is unknown,
+            or more than one account fits (400).
     """
     asked = read_fields(query, {"account": None})["account"]
     polled = [one for one in all_statuses(parts) if one.target.key.label == label]

@@ -88,7 +88,7 @@ class AccessControl:
             raise HTTPException(403, "changes from this address are refused; use loopback, or configure basic auth\n")
 
     async def _is_right(self, user: bytes, password: bytes) -> bool:
-        """Return whether this is the password of the user; raises HTTPException if too many passwords are checked."""
+        """Return whether this is the password of the user; raises HTTPException if too many checks run or wait."""
         known = self._hashes.get(user)
         digest = blake2b(password, key=known or b"").digest()
         if self._digest_by_user.get(user) == digest:

@@ -46,7 +46,7 @@ def plain(value: str) -> str:
 
 
 def untrusted(value: str) -> Markup:
-    """Write a text as HTML: shortened, escaped, and without effect on the direction of other texts.
+    """Write a text as HTML: shortened, escaped, and without effect on the direction of the texts around it.
 
     A browser may break the line after a part of a name or an id, such as `dns_zone/`.
     """
@@ -88,6 +88,6 @@ def _environment() -> "Environment":
 def render(template: str, values: Json) -> str:
     """Render a template; texts that are not `Markup` are escaped.
 
-    `values` may contain `root`, the prefix of links to other pages and files, such as `../../`; by default "".
+    `values` may contain `root`, the prefix of links to other pages and files, such as `../../`; empty by default.
     """
     return _environment().get_template(template).render({"root": "", **values})
