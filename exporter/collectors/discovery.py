@@ -34,7 +34,7 @@ KINDS = {"dns": "dns_zone", "script": "script", "cdn": "cdn"}
 SEARCH, SHIELD_ZONES, RATE_LIMITS = "discover search", "discover shield_zone", "discover rate_limit"
 # A further entry: lists are read for the names of targets whose ids are in the configuration.
 NAMES = "names"
-# The list of shield zones that the collector `shield_zones` polls, whether the zones are configured or discovered.
+# An entry for the collector `shield_zones`, which polls the list of zones if zones are configured or discovered.
 POLLED_SHIELD_ZONES = "shield_zone"
 
 

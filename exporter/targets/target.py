@@ -47,7 +47,7 @@ class TargetKey(NamedTuple):
 
     @property
     def database(self) -> str:
-        """The name of the database of a database or a query; it may contain slashes. `*` for all queries together."""
+        """For a database or a query: the database's name, maybe with slashes; `*` for the id `*` (all queries)."""
         if self.kind != "query":
             return self.id
         database, _, _ = self.id.rpartition("/")
