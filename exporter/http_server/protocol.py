@@ -23,7 +23,7 @@ LARGEST_HEAD = 16 * 1024
 
 
 class TimeLimitedProtocol(HttpToolsProtocol):
-    """Closes a connection whose request is not complete in time; uvicorn itself closes idle connections.
+    """Closes a connection whose request is not complete in time; between requests, uvicorn closes idle connections.
 
     The base class parses in C. With uvicorn's other parser, h11, a scrape would take more processor time.
     """
