@@ -65,7 +65,7 @@ def _plain(value: object, field: FieldInfo) -> object:
             shown = [_plain(item, field) for item in value]
         case Mapping():
             shown = {key: _plain(item, field) for key, item in value.items()}
-        # The placeholder in the help of flags shows that a number is a duration.
+        # A number is a duration if `DURATION` is its placeholder in the help of flags.
         case float() if "DURATION" in field.metadata:
             shown = format_duration(value)
         case None | bool() | int() | float() | str():

@@ -77,7 +77,7 @@ def _print_urls(exporter_url: str, sandbox_url: str) -> None:
 
 
 def named_resources(world: World) -> dict[str, object]:
-    """Return settings of an account that name the rate limits of a world, and what discovery does not find."""
+    """Return settings of an account that name resources of a world: the rate limits, and what discovery cannot find."""
     return {
         "rate_limits": [
             {"id": limit_id, "name": limit.name, "shield_zone_id": limit.shield_zone_id}

@@ -239,7 +239,7 @@ def _has_families(collector: Collector, target: Target) -> bool:
     if collector is discovery.COLLECTOR:
         # The families of the discovery count the results of a search.
         return discovery.SEARCH in target.watched
-    # A target of another kind is in the answer for a target that the collector polls.
+    # If the collector does not poll this kind, the target is in the answer for a target that the collector polls.
     return target.kind != collector.polls or collector.wants(target)
 
 

@@ -1,4 +1,4 @@
-"""Joins and compresses the chunks of a family in segments of neighbouring targets.
+"""Joins the chunks of a family (the sample lines of one target each) in segments of neighbouring targets.
 
 A segment is compressed separately, and ends with a full flush. Because of this end, compressed segments can be joined
 to one gzip member; its checksum is combined from the checksums of the segments (RFC 1951, RFC 1952).

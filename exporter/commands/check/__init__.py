@@ -23,7 +23,7 @@ def command(config: Path | None, *, offline: bool, form: str, flags: Mapping[str
     The request budget of an account is kept: ten thousand calls at ten a second take 17 minutes. The command connects
     to a state database, and changes nothing there. A feature that the account's plan lacks is not a fault. A budget
     that is too small for the intervals is not a fault either: the daemon will poll less often. A line below the
-    account's table says by how much.
+    account's table says how much longer the intervals will be.
 
     Exit codes: 0 no fault; 1 a fault of a target, a credential or the state database (see standard output), or of the
     configuration (see standard error); 2 misuse.
