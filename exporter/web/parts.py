@@ -38,7 +38,7 @@ class Process:
         config_faults: why a later configuration was refused; empty if no configuration was refused.
         set_aside: when a damaged state file was last renamed in this run; None if no file was renamed.
         spare: why this exporter polls no shard, such as "spare: 4 of 4 shards are held"; empty if it polls a shard.
-        unproven: what has not answered yet, the state database or a platform, in words; empty if both have answered.
+        unproven: what has not answered yet, the state database or a platform, in words; empty if no answer is missing.
         was_ready: set when the process becomes ready; from then on, the process counts as ready.
         account_up: account → whether the account has answered recently; databases are not included.
         rounds: name of a repeated task → the state of the task.
