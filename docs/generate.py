@@ -178,7 +178,7 @@ def commands() -> str:
         "_EDGE_EXPORTER_COMPLETE=fish_source edge-exporter | source        # in ~/.config/fish/config.fish",
         "```",
         "",
-        "The same text is a manual page: `man edge-exporter` after an installation with pipx or in `~/.local`, and",
+        "The text below is also a manual page: `man edge-exporter` after an installation with pipx or in `~/.local`, and",
         "`man -M VENV/share/man edge-exporter` after one in a virtual environment.",
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
