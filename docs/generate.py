@@ -42,10 +42,10 @@ def interface() -> str:
     lines = [
         "# The platform's interface",
         "",
-        "Generated from the code. The table has each operation of the interface document, the collectors that use it,",
-        "and its name in `edge-exporter call`. The sandbox answers all operations. Those marked *not documented* are",
-        "known from deployments; [limitations](limitations.md#the-platforms-interface) says what changes if a platform",
-        "lacks them.",
+        "Generated from the code. The table has the operations of the interface document, the collectors that use",
+        "them, and their names in `edge-exporter call`. The sandbox answers these operations. Operations marked",
+        "*not documented* are known from deployments; [limitations](limitations.md#the-platforms-interface) says what",
+        "changes if a platform lacks such an operation.",
         "",
         "| operation | collector | `call` |",
         "|---|---|---|",
@@ -178,8 +178,8 @@ def commands() -> str:
         "_EDGE_EXPORTER_COMPLETE=fish_source edge-exporter | source        # in ~/.config/fish/config.fish",
         "```",
         "",
-        "The text below is also a manual page: `man edge-exporter` after an installation with pipx or in `~/.local`, and",
-        "`man -M VENV/share/man edge-exporter` after one in a virtual environment.",
+        "The text below is also a manual page: `man edge-exporter` after an installation with pipx or in `~/.local`,",
+        "and `man -M VENV/share/man edge-exporter` after one in a virtual environment.",
     ]
     for path, command in _every_command(command_line, ("edge-exporter",)):
         context = click.Context(command, info_name=" ".join(path), **command_line.context_settings)
