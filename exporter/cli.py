@@ -34,13 +34,15 @@ def load_command(name: str) -> click.Command:
     the start. Also during the import, Ctrl-C ends the process by the default action of the operating system, because an
     import can lose the KeyboardInterrupt of Python's handler.
     """
-    former = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    former_handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.disable()
-    loaded: click.Command = import_module(f"exporter.commands.{name}").command
-    # Modules stay until the process ends, so later garbage collections need not search them.
-    gc.freeze()
-    gc.enable()
-    signal.signal(signal.SIGINT, former)
+    try:
+        loaded: click.Command = import_module(f"exporter.commands.{name}").command
+        # Modules stay until the process ends, so later garbage collections need not search them.
+        gc.freeze()
+    finally:
+        gc.enable()
+        signal.signal(signal.SIGINT, former_handler)
     return loaded
 
 

@@ -110,11 +110,11 @@ class _NonBlockingWriter(io.TextIOBase):
         with self._lock, contextlib.suppress(OSError):  # a closed pipe or a full disk must not make a poll fail
             if self._lost and self._is_writable():
                 lost, self._lost = self._lost, 0
-                self._write(f"{_report_of_lost(lost)}\n", lost)
-            self._write(text, 1)
+                self._write(f"{_report_of_lost(lost)}\n", lines=lost)
+            self._write(text, lines=1)
         return len(text)
 
-    def _write(self, text: str, lines: int) -> None:
+    def _write(self, text: str, *, lines: int) -> None:
         """Write a text; if the descriptor does not accept the whole text in time, `lines` more lines are lost."""
         data = text.encode(self._encoding, "backslashreplace")
         if self._is_cut:
@@ -129,6 +129,7 @@ class _NonBlockingWriter(io.TextIOBase):
             self._is_cut = bool(data)
 
     def _is_writable(self) -> bool:
+        """Return whether the descriptor accepts a piece; while lines are being lost, do not wait for the reader."""
         return bool(self._poll.poll(0 if self._lost else _PATIENCE_MS))
 
 

@@ -181,6 +181,7 @@ class QueryCollector(Collector):
             await self._check.require_read_only(context.caller, database, query.sql)
             answer = await sql_over_http.execute(context.caller, [query.sql], most_rows=query.max_rows)
         except Forbidden as error:
+            # A refusal that asks to wait does not concern the token's rights.
             if asks_to_wait(error):
                 raise
             raise Forbidden(f"the token does not permit this query: {error}", status=error.status) from None

@@ -88,6 +88,7 @@ class DiscoveryCollector(Collector):
         return PollResult(outcomes, discovery.date, naming_error=next(iter(discovery.name_faults), None))
 
     def _measure(self, target: Target, listing: SearchListing | None) -> tuple[Family, ...]:
+        """Return the numbers of resources; empty for a search that is incomplete, or made only for names."""
         if listing is None or not listing.complete or SEARCH not in target.watched:
             return ()
         families, _ = measure((target.account,), self.families, (RESOURCES,), listing)

@@ -60,7 +60,7 @@ class Breaches:
 
 
 def _days_by_action(chart: Mapping[str, BreachCounts | float | None]) -> Mapping[str, Mapping[int, float]]:
-    """Return action → ordinal of a UTC day → count."""
+    """Return action → ordinal of a UTC day → count; `UNCLASSIFIED` is the only action if all days are plain numbers."""
     by_action: dict[str, dict[int, float]] = {action: {} for action in ACTIONS}
     for key, counts in chart.items():
         moment = bucket_time(key)

@@ -191,9 +191,16 @@ class EndpointMetric(Section):
             (is_info and "scale" in self.model_fields_set, "scale", _WITH_INFO),
             (is_info and not self.info, "info", "is empty; expected labels and expressions"),
         )
+        yield from self._secret_conflicts(source)
+
+    def _secret_conflicts(self, source: str) -> Iterator[Conflict]:
+        """Refuse an expression that could make a secret in the answer a value of `label`."""
         expression = self.value or self.days or self.month
-        # Without branches, the values of the label are in the answer: keys of an object, or first values of pairs.
-        if self.label and expression and expression.branches() is None and (problem := _secret_problem(expression)):
+        # The names of branches are the values of the label: then no value of the label comes from the answer.
+        if not self.label or expression is None or expression.branches() is not None:
+            return
+        problem = _secret_problem(expression)
+        if problem:
             yield (source,), problem
 
     def _suffix_conflicts(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
