@@ -37,14 +37,16 @@ _LABEL = re.compile(r"(?!__)([a-zA-Z_][a-zA-Z0-9_]*)=(.*)", re.DOTALL)
 
 DAY = click.DateTime(["%Y-%m-%d"])
 _LABEL_HELP = (
-    "A label for every series; give those that the live series have. With the shipped scrape configuration: "
-    "job=edge-exporter, instance=edge-exporter and pod=edge-exporter. Repeatable."
+    "A label for every series; give the labels that Prometheus adds when it scrapes. With the shipped scrape "
+    "configuration: job=edge-exporter, instance=edge-exporter and pod=edge-exporter. Repeatable."
 )
 _STEP_HELP = "Time between samples: with 1h the file is a quarter as large, with 3h a tenth."
 
 
 @click.command("backfill", cls=SettingsCommand)
-@click.option("--from", "first", metavar="DAY", type=DAY, help="First UTC day (YYYY-MM-DD); the default gives 30 days.")
+@click.option(
+    "--from", "first", metavar="DAY", type=DAY, help="First UTC day (YYYY-MM-DD); by default, 30 days are written."
+)
 @click.option("--to", "last", metavar="DAY", type=DAY, help="Last UTC day, included; yesterday by default.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The file to write.")
 @click.option("--label", "labels", metavar="NAME=VALUE", multiple=True, help=_LABEL_HELP)

@@ -30,7 +30,7 @@ seed_option = click.option("--seed", type=int, default=1, show_default=True, hel
 @click.option("--scripts", type=COUNT, default=4, show_default=True, help="How many edge scripts there are.")
 @click.option("--shield-zones", type=COUNT, default=3, show_default=True, help="How many shield zones there are.")
 def command(host: str, port: int, *, fast: bool, seed: int, zones: int, scripts: int, shield_zones: int) -> None:
-    """Serve the simulated platform without an exporter: its operations, changing values, faults on demand.
+    """Serve the simulated platform without an exporter: operations, values that change, faults on demand.
 
     SIGTERM and SIGINT (Ctrl-C) end the command within a second with exit code 0.
     """

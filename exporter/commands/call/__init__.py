@@ -11,15 +11,15 @@ from exporter.commands.call.subcommands import CALLABLE, command_of
 _HELP = """Carry out one operation of the platform, and print the answer as JSON.
 
 The parameters of an operation are options: `edge-exporter call OPERATION --help` lists them. The value of a secret is
-read from a file (--Secret=FILE) or standard input (--Secret=-), without the line break at its end. An operation that
-may change something is sent only with --yes; without it, the command prints what it would send.
+read from a file (--Secret=FILE) or standard input (--Secret=-); a line break at the end is left out. An operation that
+may change something is sent only with --yes; without --yes, the command prints the request.
 
 \b
   edge-exporter call dns_statistics --id=101 --dateFrom=2026-02-01 --dateTo=2026-02-08
   edge-exporter call script_add_secret --id=7 --Name=TOKEN --Secret=token.txt --yes
   edge-exporter call sql 'SELECT count(*) FROM orders' --database orders
 
-`sql` sends its statements in one request, and prints the columns and rows, or the error, of each.
+`sql` sends its statements in one request, and prints the columns and rows, or the error, of each statement.
 
 The configuration is that of `run`: flags, EDGE_EXPORTER_ variables, a file. Keys are read from variables or files.
 A database is defined in the file, or by PLATFORM_DATABASE_URL and PLATFORM_DATABASE_AUTH_TOKEN.
