@@ -7,7 +7,7 @@ from exporter.blocking import Executors
 from exporter.settings.service import WebSettings
 from exporter.web.server import WebServer
 from exporter.wiring.clients import ClientMachine
-from exporter.wiring.state_storage import OpenStorage, own_storage
+from exporter.wiring.state_storage import OpenStorage, unshared_storage
 
 
 def _listen(web: WebSettings, executors: Executors) -> WebServer:
@@ -23,7 +23,7 @@ class Machine(ClientMachine):
         listen: creates the web server, and listens on the address in the settings.
     """
 
-    open_storage: OpenStorage = own_storage
+    open_storage: OpenStorage = unshared_storage
     listen: Callable[[WebSettings, Executors], WebServer] = _listen
 
 

@@ -16,21 +16,23 @@ def payload(content: Any, status: int = 200, media_type: str = "application/json
     return Response(json.dumps(content, separators=(",", ":")), status, media_type=media_type)
 
 
-def enveloped(data: Any, *, default_error: bool = False, error_has_status: bool = False) -> Response:  # noqa: ANN401 - any JSON
+def enveloped(data: Any, *, default_error: bool = False, error_has_status_code: bool = False) -> Response:  # noqa: ANN401 - any JSON
     """Return `{data, error}` of a success. The error is null or, with `default_error`, an object of default values.
 
-    With `error_has_status`, the object also has a `statusCode`.
+    With `error_has_status_code`, the object also has a `statusCode`.
     """
-    error = {"success": False, "message": None, "errorKey": None} | ({"statusCode": 0} if error_has_status else {})
+    error: dict[str, Any] = {"success": False, "message": None, "errorKey": None}
+    if error_has_status_code:
+        error["statusCode"] = 0
     return payload({"data": data, "error": error if default_error else None})
 
 
-def refused(error_key: str, message: str, *, status_code: int | None = None, status: int = 202) -> Response:
+def refused(error_key: str, message: str, *, status_code: int | None = None, http_status: int = 202) -> Response:
     """Return a failure in an envelope, with a `statusCode` if one is given; the HTTP status means success."""
     error: dict[str, Any] = {"success": False, "message": message, "errorKey": error_key}
     if status_code is not None:
         error["statusCode"] = status_code
-    return payload({"data": None, "error": error}, status)
+    return payload({"data": None, "error": error}, http_status)
 
 
 def problem(

@@ -129,13 +129,14 @@ class DnsZones:
     def _traffic(self, zone_id: int) -> _Traffic:
         noise, place = self._noise, self.zones.place(zone_id) % _VARIETY
         has_smart = "smart" not in seed("dns", "shapes").get(place, {})
+        shares = seed("dns", "record_types")
         return _Traffic(
             zone_id,
             volume=20_000 * (250 ** noise.fraction(_VOLUME, zone_id)),  # from 20,000 to 5,000,000, mostly small
             amplitude=noise.between(0.4, 0.8, _AMPLITUDE, zone_id),
             peak=noise.between(0.45, 0.75, _PEAK, zone_id),
             smart_share=noise.between(0.05, 0.6, _SMART, zone_id) if has_smart else 0.0,
-            record_types=seed("dns", "record_types")[zone_id % 3],
+            record_types=shares[zone_id % len(shares)],
             day_noise=noise.narrowed(_DAILY, zone_id),
         )
 

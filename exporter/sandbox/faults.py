@@ -75,7 +75,7 @@ class Exchange:
         return connection
 
 
-def _settable(name: str) -> str:
+def _refuse_headers_of_server(name: str) -> str:
     if name.lower() in ("content-length", "transfer-encoding", "connection"):
         raise ValueError(f"the header {name} is set by the server")
     return name
@@ -85,7 +85,7 @@ _Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=Fals
 _HeaderValue: TypeAlias = Annotated[str, Field(pattern="^[!-~]+( [!-~]+)*$")]
 # `Pattern` raises ValueError if the text is not a valid pattern.
 _PathPattern: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(lambda text: Pattern(text).pattern)]
-_HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_settable)]
+_HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterValidator(_refuse_headers_of_server)]
 
 
 class Fault(BaseModel):
@@ -110,7 +110,7 @@ class Fault(BaseModel):
 
     @abstractmethod
     async def apply(self, exchange: Exchange) -> None:
-        """Apply the fault to a request."""
+        """Answer the request of an exchange, slowly or wrongly; a subclass says how."""
 
     def applies_to(self, path: str) -> bool:
         """Return whether the fault applies to requests of a path."""
@@ -252,7 +252,8 @@ class Faults:
             fault = model.model_validate(given)
         except ValidationError as error:
             raise RequestError(*reasons(error)) from error
-        added = self._scripted[self._next_id] = Scripted(self._next_id, fault)
+        added = Scripted(self._next_id, fault)
+        self._scripted[added.fault_id] = added
         self._next_id += 1
         return added
 

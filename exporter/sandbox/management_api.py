@@ -100,9 +100,9 @@ async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
     limit = world.rate_limits.limits.get(limit_id)
     if limit is None:
         return refused("not_found.ratelimit_shieldzone", "The rate limit was not found.", status_code=404)
-    return enveloped(
-        world.rate_limits.metrics(limit_id), default_error=_has_default_error(limit_id), error_has_status=True
-    )
+    metrics, default_error = world.rate_limits.metrics(limit_id), _has_default_error(limit_id)
+    # The default errors of most other operations have no `statusCode`.
+    return enveloped(metrics, default_error=default_error, error_has_status_code=True)
 
 
 @operation("GET /shield/metrics/rate-limits/{shieldZoneId}")
@@ -158,7 +158,7 @@ async def shield_api_guardian(world: TheWorld, zone_id: _ShieldZoneId) -> Respon
     # The platform refuses with the status 200 here. A zone whose plan is no integer is refused, too.
     if world.shield.plan(_require_shield_zone(world, zone_id)) in (None, _BASIC_PLAN):
         error_key = "api_guardian.get_api_guardian.no_configuration"
-        return refused(error_key, "The shield zone has no API guardian configuration.", status=200)
+        return refused(error_key, "The shield zone has no API guardian configuration.", http_status=200)
     return enveloped(api_guardian(zone_id, world.began_at), default_error=_has_default_error(zone_id))
 
 

@@ -62,6 +62,7 @@ class Orders:
         self._updated_at = now
 
     def _order(self, number: int, now: float) -> tuple[int, str, str, float, str, str | None]:
+        """Return the row of an order, with the columns in the order of `_SCHEMA`."""
         total = 5 * (60 ** self._noise.fraction(_FOR_TOTAL, number))  # from 5 to 300, mostly small
         return (
             number,

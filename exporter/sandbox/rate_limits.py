@@ -78,7 +78,8 @@ class RateLimits:
             for place, name in enumerate(seed("names", "rate_limits")):
                 limit = RateLimit(2 * zone + 1 + place, name, zone)  # the first zone has the ids 3 and 4
                 # The second rate limits of the second and the third zone are special.
-                limit.is_quiet = limit.omits_days = (zone, place) == (2, 1)
+                limit.is_quiet = (zone, place) == (2, 1)
+                limit.omits_days = limit.is_quiet
                 limit.has_plain_days = (zone, place) == (3, 1)
                 self.limits[limit.limit_id] = limit
 
@@ -139,7 +140,8 @@ class RateLimits:
 def _divided_by_action(limit: RateLimit, breaches: int) -> BreachNumbers:
     """Divide a number of breaches among the actions; if the number rises, no action's count falls."""
     # Of every ten breaches, the first are logged, the next are challenged, and the last are blocked.
-    logged, challenged, blocked = seed("shield", "mixes")[limit.limit_id % 2]
+    mixes = seed("shield", "mixes")
+    logged, challenged, blocked = mixes[limit.limit_id % len(mixes)]
     tens, rest = divmod(breaches, logged + challenged + blocked)
     return BreachNumbers(
         tens * logged + min(rest, logged),

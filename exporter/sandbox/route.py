@@ -133,7 +133,7 @@ class PlatformRoute(APIRoute):
                 return Response(status_code=status)
             case "status":
                 return payload({"statusCode": status}, status)
-            case "core":
+            case "core":  # a format for unauthorised requests alone
                 return payload({"Message": "Authorization has been denied for this request."}, status)
             case "script":
                 field = next((name for name, _ in error.fields), None)

@@ -100,9 +100,9 @@ class SqlSession:
         query = _QUERY.match(sql)
         is_explain = query is not None and query[1].upper() == "EXPLAIN"
         # With EXPLAIN, SQLite compiles a statement without running it.
-        compiled = sql if is_explain else f"EXPLAIN {sql}"
+        explained = sql if is_explain else f"EXPLAIN {sql}"
         try:
-            arguments = self._nulls(compiled)
+            arguments = self._nulls(explained)
             columns = None if query is None else self._columns_if_readonly(sql, arguments)
         except _FAULTS as error:
             raise _as_libsql_error(error) from error

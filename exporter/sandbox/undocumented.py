@@ -26,12 +26,12 @@ def _between(world: World, low: float, high: float, *parts: int) -> float:
     return Noise(world.seed).branch("undocumented").between(low, high, *parts)
 
 
-def _chart(world: World, use: int, resource_id: int, most: float) -> dict[str, int]:
+def _chart(world: World, purpose: int, resource_id: int, most: float) -> dict[str, int]:
     """Return a chart with values up to `most`; today's value grows during the day."""
     now = world.clock.now()
     today = day_number(now)
     days = range(today - _WINDOW_DAYS, today + 1)
-    counts = {day: _between(world, most / 2, most, use, resource_id, day) for day in days}
+    counts = {day: _between(world, most / 2, most, purpose, resource_id, day) for day in days}
     counts[today] *= (now % DAY) / DAY
     return {f"{date_of(day).isoformat()}T00:00:00Z": int(count) for day, count in counts.items()}
 
@@ -129,9 +129,11 @@ async def _script_statistics(world: TheWorld, script_id: _Id) -> Response:
 async def _dns_zone(world: TheWorld, zone_id: _Id) -> Response:
     if zone_id not in world.dns.zones:
         return Response(status_code=404)
+    # From three to seven records. One zone of seven is not delegated to the platform's name servers.
     records = [{"Id": place, "Type": 0, "Name": f"host{place}"} for place in range(1, 4 + zone_id % 5)]
+    is_delegated = zone_id % 7 != 0
     modified = iso_naive(world.clock.now() - DAY)
-    own = {"Id": zone_id, "NameserversDetected": zone_id % 7 != 0, "MonitorStatus": 1, "Records": records}
+    own = {"Id": zone_id, "NameserversDetected": is_delegated, "MonitorStatus": 1, "Records": records}
     return payload({**own, "DateModified": modified, "DnsSecPrivateKey": None})
 
 
@@ -140,5 +142,8 @@ OPERATIONS: Final = (
     _item_operation("/pullzone", _pull_zone),
     _item_operation("/storagezone", _storage_zone),
     _item_operation("/loadbalancer", _load_balancer),
-    *(_statistics, _billing, _script_statistics, _dns_zone),
+    _statistics,
+    _billing,
+    _script_statistics,
+    _dns_zone,
 )

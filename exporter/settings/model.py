@@ -103,7 +103,7 @@ class Settings(BaseSettings, Section):
                 yield ("collectors", name), f"unknown key{suggestion(name, known)}"
         queries = [query for database in self.databases for query in database.queries]
         for name, collector in self.collector_settings().items():
-            intervals = [query.interval or collector.interval for query in queries if name == "database"]
+            intervals = [query.interval or collector.interval for query in queries] if name == "database" else []
             longest = max([collector.interval, *intervals])
             # Series would end before the next poll.
             if collector.stale_after is not None and collector.stale_after < longest:

@@ -82,13 +82,13 @@ class Registry:
         self._fixed = {
             key: {target.id: target for target in selection.fixed} for key, selection in self._selections.items()
         }
-        return self._select_again(self._selections.keys() | self._targets.keys())
+        return self._update_targets(self._selections.keys() | self._targets.keys())
 
     def apply(self, account: str, inventory: Inventory) -> list[Target]:
         """Apply the lists that a discovery read in an account; return the targets that are no longer polled."""
         for kind, found in inventory.lists.items():
             self._apply_list((account, kind), found)
-        return self._select_again({(account, kind) for kind in inventory.lists})
+        return self._update_targets({(account, kind) for kind in inventory.lists})
 
     def _apply_list(self, list_key: ListKey, found: ResourceList) -> None:
         selection = self._selections.get(list_key)
@@ -137,8 +137,8 @@ class Registry:
                 store(account, kind, known.pack())
                 known.is_saved = True
 
-    def _select_again(self, list_keys: set[ListKey]) -> list[Target]:
-        """Select the targets of these lists; return the targets that are no longer polled."""
+    def _update_targets(self, list_keys: set[ListKey]) -> list[Target]:
+        """Update the targets of these lists, and `version`; return the targets that are no longer polled."""
         removed: list[Target] = []
         for list_key in sorted(list_keys):  # the same order in every run
             before = self._targets.get(list_key, {})
@@ -149,9 +149,9 @@ class Registry:
             if removed_here or has_new_or_changed:
                 self.by_key.update((target.key, target) for target in after.values())
                 self.version += 1
+            for target in removed_here:
+                del self.by_key[target.key]
             removed += removed_here
-        for target in removed:
-            del self.by_key[target.key]
         return removed
 
     def _targets_to_poll(self, list_key: ListKey) -> Iterator[Target]:

@@ -96,7 +96,7 @@ def duplicates(values: Iterable[tuple[KeyPath, object]]) -> Iterator[Conflict]:
     seen: dict[object, KeyPath] = {}
     for path, value in values:
         if value in seen:
-            yield path, f"duplicate '{str(value)[:60]}', first in {format_keys(seen[value])}"
+            yield path, f"duplicate '{str(value)[:_LONGEST_SHOWN]}', first in {format_keys(seen[value])}"
         seen.setdefault(value, path)
 
 

@@ -97,14 +97,15 @@ def parse_url(value: str, schemes: Collection[str], example: str) -> str:
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
         without = "without a user, a query, a fragment, a percent sign or an invalid port"
         raise ValueError(f"is not a URL with {beginnings} and {without}, such as {example}")
-    return found.string.rstrip("/")
+    return value.strip().rstrip("/")
 
 
 def _can_be_looked_up(host: str) -> bool:
     try:
-        return bool(IPv6Address(host[1:-1]) if host.startswith("[") else host.encode("idna"))
+        _ = IPv6Address(host[1:-1]) if host.startswith("[") else host.encode("idna")
     except ValueError:
         return False
+    return True
 
 
 def _http_url(example: str) -> AfterValidator:

@@ -139,13 +139,12 @@ class _Loader(yaml.SafeLoader):
 
     def parse_flow_mapping_empty_value(self) -> NoReturn:
         """Refuse a key without a value: for `{api_key:KEY}`, the fault of an unknown key would show the secret."""
-        problem = "found a key without a value; a colon and a space separate them"
         after = self.peek_token()  # type: ignore[no-untyped-call]
-        raise yaml.MarkedYAMLError(problem=problem, problem_mark=after.start_mark)
+        raise _wrong("found a key without a value; a colon and a space separate them", after)
 
 
-def _wrong(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+def _wrong(problem: str, found: yaml.Node | yaml.Token) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=found.start_mark)
 
 
 def _plain_value(node: yaml.Node, folder: Path, key: str = "") -> Any:  # noqa: ANN401 - a dict, a list, text or None

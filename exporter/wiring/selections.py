@@ -19,8 +19,8 @@ def addresses_of(settings: Settings) -> dict[str, str]:
 
 def selections_of(settings: Settings) -> Iterator[Selection]:
     """Yield a selection for each account and kind of target, one of the databases, and one of the queries."""
-    for number, account in enumerate(settings.accounts):
-        yield from _account_selections(account, number)
+    for index, account in enumerate(settings.accounts):
+        yield from _account_selections(account, index)
         yield from _endpoint_selections(account, settings.endpoints)
     databases = tuple(Target("", "database", database.name, database.name) for database in settings.databases)
     queries = tuple(query.target() for query in queries_of(settings))
@@ -28,8 +28,8 @@ def selections_of(settings: Settings) -> Iterator[Selection]:
     yield Selection("", "query", queries, setting=("databases",))
 
 
-def _account_selections(account: AccountSettings, number: int) -> Iterator[Selection]:
-    name, path = account.name, ("accounts", number)
+def _account_selections(account: AccountSettings, index: int) -> Iterator[Selection]:
+    name, path = account.name, ("accounts", index)
     itself = Target(name, "account", name, name, watched=_requested_lists(account))
     yield Selection(name, "account", (itself,), setting=path)
     zones = tuple(Target(name, "dns_zone", str(zone_id)) for zone_id in account.dns_zones.all_ids())
@@ -65,11 +65,12 @@ def _with_discovery(selection: Selection, section: DiscoveredSettings) -> Select
 
 
 def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]) -> Iterator[Selection]:
-    for number, endpoint in enumerate(endpoints):
+    for index, endpoint in enumerate(endpoints):
+        # Another endpoint has no targets of its own: it is polled for those of an account or of a kind.
         if kind := endpoint.own_kind:
             fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
             is_listed = endpoint.each is not None
-            yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", number, "ids"))
+            yield Selection(account.name, kind, fixed, discover=is_listed, setting=("endpoints", index, "ids"))
 
 
 def _requested_lists(account: AccountSettings) -> tuple[str, ...]:

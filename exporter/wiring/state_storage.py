@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from exporter.counters.postgres_storage import PostgresStorage
 
 
-# A function with the arguments and the result of `own_storage`.
+# A function with the arguments and the result of `unshared_storage`.
 OpenStorage = Callable[[StateSettings, Clocks, Callable[[float], None], Executor], Storage]
 
 
-def own_storage(
+def unshared_storage(
     state: StateSettings, clocks: Clocks, set_aside: Callable[[float], None], executor: Executor
 ) -> Storage:
     """Create the storage of a state that is not in a database: a file, or a storage that keeps nothing.

@@ -58,8 +58,8 @@ class Buckets(NamedTuple):
         for day, value in zip(ordinals, chart.values(), strict=True):
             if day is not None and value is not None:
                 days[day] = days.get(day, 0) + value
-        is_unreadable = bool(chart) and not days
-        return cls(None if is_unreadable else days, has_unreadable_keys=None in ordinals, width=width)
+        are_all_left_out = bool(chart) and not days
+        return cls(None if are_all_left_out else days, has_unreadable_keys=None in ordinals, width=width)
 
 
 # Cached because reading keys takes long, and the charts of most zones have equal keys.

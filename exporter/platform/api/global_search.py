@@ -89,6 +89,7 @@ async def _page(caller: Caller, skipped: int, size: int) -> Answer[SearchRespons
 
 
 async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
+    """Return the size of pages that the platform accepts, and the first page."""
     try:
         return PAGE_SIZE, await _page(caller, 0, PAGE_SIZE)
     except Rejected:

@@ -185,13 +185,14 @@ def _pipeline_of(
     return Request(operation, body={"baton": None, "requests": [*requests, {"type": "close"}]})
 
 
-def _results(answer: Answer[PipelineResponse], number: int) -> list[Mapping[str, Any] | StatementError]:
+def _results(answer: Answer[PipelineResponse], count: int) -> list[Mapping[str, Any] | StatementError]:
+    """Return the results or errors of the first `count` requests of a pipeline."""
     results = answer.value.results
-    if len(results) < number:
-        raise WrongShape(f"the database sent {len(results)} of {number} results", status=200)
+    if len(results) < count:
+        raise WrongShape(f"the database sent {len(results)} of {count} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
     # The further result, that of the request `close`, is not read.
-    for result in results[:number]:
+    for result in results[:count]:
         if result.type == "ok" and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)
         elif result.error is not None:

@@ -17,7 +17,7 @@ def http_date(text: str | None) -> datetime | None:
     try:
         moment = parsedate_to_datetime(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, TypeError, OverflowError, IndexError):
+    except (ValueError, OverflowError, IndexError):  # `IndexError` only in some releases of Python
         return None
 
 

@@ -94,12 +94,13 @@ def failure_in(raw: bytes) -> Failure:
         body = raw.decode("utf-8", "replace")
     if isinstance(body, str):
         text = body.strip()
-        is_markup = text.startswith("<")
-        return Failure("" if is_markup or not one_line(text) else text)
+        is_markup, is_printable = text.startswith("<"), one_line(text) != ""
+        return Failure(text if is_printable and not is_markup else "")
     if not isinstance(body, dict):
         return Failure()
     objects = (body[name] for name in ("error", "errorResponse") if isinstance(body.get(name), dict))
     error_object: dict[str, Any] = next(objects, {})
+    # An error is described by the fields of its object, and by those beside the object.
     fields = {**body, **error_object}
     status = _failure_status(fields)
     has_status_without_data = status > 0 and body.get("data") is None
@@ -147,6 +148,7 @@ def _string(body: object, name: str) -> str:
 
 
 def _class_by_key(kind: type[PlatformError], key: str) -> type[PlatformError]:
+    """Return `NotAvailable` if the error key means this in an error of class `kind`, otherwise `kind`."""
     parts = _NOT_AVAILABLE_KEYS.get(kind, ())
     return errors.NotAvailable if any(part in key.lower() for part in parts) else kind
 
