@@ -326,7 +326,7 @@ class TargetCollector(Collector, Generic[P]):
         answer = await self.fetch(context, target)
         payload = answer.value
         if self.name_of is not None and (name := self.name_of(payload)):
-            context.registry.learn(target.key, name)
+            context.registry.record_name(target.key, name)
         # Another collector may have recorded the name meanwhile.
         target = context.registry.named(target)
         values = tuple(label_value(label.value(target, payload)) for label in self.labels)

@@ -199,7 +199,7 @@ async def _read_scripts_of_other_shards(context: Context, account: str) -> None:
             await scripts.fetch(context, script)
         except NotFound:
             # A missing script counts as read, without host names; the next discovery does not read it again.
-            context.registry.note(script.key, {})
+            context.registry.record_facts(script.key, {})
         except PlatformError as fault:
             # The next discovery tries again.
             if isinstance(fault, (*_OF_ALL_CALLS, Forbidden)):

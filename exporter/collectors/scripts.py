@@ -21,7 +21,7 @@ async def fetch(context: Context, target: Target) -> Answer[EdgeScript]:
     answer = await context.caller.call(Request(read, {"id": int(target.id)}))
     script = answer.value
     host_names = {"default_hostname": script.default_hostname, "system_hostname": script.system_hostname}
-    context.registry.note(target.key, {label: name for label, name in host_names.items() if name})
+    context.registry.record_facts(target.key, {label: name for label, name in host_names.items() if name})
     return answer
 
 

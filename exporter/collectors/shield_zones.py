@@ -171,7 +171,7 @@ def _outcome_of(context: Context, account: str, zone_id: str, zone: ShieldZone) 
     if zone.pull_zone_id is not None:
         pull_zone_name = context.registry.name_of(TargetKey.of(account, "cdn", str(zone.pull_zone_id)))
         if pull_zone_name:
-            context.registry.learn(target.key, pull_zone_name)
+            context.registry.record_name(target.key, pull_zone_name)
     target = context.registry.named(target)
     labels = (label_value(account), zone_id)
     families, _ = measure(labels, _ZONE_FAMILIES, _ZONE_METRICS, NamedZone(zone, target.name))

@@ -140,12 +140,12 @@ class Work:
     def _restore_names_and_lists(self) -> None:
         rows = self.ledger.remembered()
         names = {key.target: row.name for key, row in rows.items() if row.name}
-        # `remember` and `restore` keep names that are known already, so the better name comes first. For a script, that
-        # is the row's name, usually from the script's own answer. For other kinds, the list may have a newer name.
-        self.registry.remember({key: name for key, name in names.items() if key.kind == "script"})
+        # `add_stored_names` and `restore` keep known names, so the better name comes first. For a script, that is the
+        # row's name, usually from the script's own answer. For other kinds, the list may have a newer name.
+        self.registry.add_stored_names({key: name for key, name in names.items() if key.kind == "script"})
         for list_key, packed in packed_lists(rows).items():
             self.registry.restore(list_key, packed)
-        self.registry.remember(names)
+        self.registry.add_stored_names(names)
 
     async def apply(self, settings: Settings, accounts: Mapping[str, Account]) -> None:
         """Apply settings and the accounts that `Accounts.build` made of the settings; begin the polls that are due.

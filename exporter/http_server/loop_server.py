@@ -134,7 +134,7 @@ class LoopServer(uvicorn.Server):
         await _cancel(state.tasks)
 
     def connection(self, client: tuple[str, int] | None) -> asyncio.Transport | None:
-        """Return the open connection of the client with this address, or None."""
+        """Return the open connection of the client with this address; None if there is no such connection."""
         found = (one for one in self.server_state.connections if getattr(one, "client", None) == client)
         return next((one.transport for one in found), None)
 

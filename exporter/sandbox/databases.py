@@ -26,6 +26,8 @@ class _Parked(NamedTuple):
 
 
 class _File:
+    """The temporary file of a database, and the connection that updates the sample table."""
+
     def __init__(self, noise: Noise) -> None:
         self._folder = TemporaryDirectory(prefix="sandbox-database-", ignore_cleanup_errors=True)
         self.path = str(Path(self._folder.name) / "database.sqlite3")

@@ -98,7 +98,8 @@ class DnsZones:
             start, end = now - _WINDOW_DAYS * DAY, now
         start = max(start, (day_number(now) - _HISTORY_DAYS) * DAY)
         ends_at_midnight = end % DAY == 0  # then the day that begins at this midnight is included
-        limit = min(now, end + DAY if ends_at_midnight else end)
+        window_end = end + DAY if ends_at_midnight else end
+        limit = min(now, window_end)
         queries: dict[str, int] = {}
         smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):

@@ -97,7 +97,8 @@ class AccessLists:
     def answer(self, access_list: AccessList) -> dict[str, Any]:
         """Return a list as the platform sends it."""
         today = day_number(self._clock.now())
-        size = self._noise.whole(8, 60, _SIZE, access_list.list_id) + (today % 30 if access_list.grows else 0)
+        grown_by = today % 30 if access_list.grows else 0
+        size = self._noise.whole(8, 60, _SIZE, access_list.list_id) + grown_by
         drawn = (self._noise.number(_ENTRY, access_list.list_id, n) for n in range(size))
         entries = [f"198.51.{number >> 8 & 255}.{number & 255}/32" for number in drawn] + access_list.added
         grown_at = today * DAY if access_list.grows else 0

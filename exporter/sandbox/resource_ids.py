@@ -25,11 +25,9 @@ class ResourceIds:
 
     def __init__(self, first_id: int, count: int, names: Sequence[str], suffix: str = "") -> None:
         self._first_id = first_id
-        stages, words = seed("names", "stages"), seed("names", "words")
         self._names: dict[int, str] = {}
         for place in range(count):
-            word = words[place // len(stages) % len(words)]
-            name = names[place] if place < len(names) else f"{stages[place % len(stages)]}-{word}-{place}"
+            name = names[place] if place < len(names) else _generated_name(place)
             self._names[first_id + place] = name + suffix
         self._last_id = first_id + count - 1
 
@@ -79,6 +77,13 @@ class ResourceIds:
     def rename(self, resource_id: int, name: str) -> None:
         """Give a resource another name."""
         self._names[self.require(resource_id)] = name
+
+
+def _generated_name(place: int) -> str:
+    """Return a name such as `dev-shop-14`: the pairs of a stage and a word take turns, and the number is the place."""
+    stages, words = seed("names", "stages"), seed("names", "words")
+    stage, word = stages[place % len(stages)], words[place // len(stages) % len(words)]
+    return f"{stage}-{word}-{place}"
 
 
 def find(kinds: Mapping[str, ResourceIds], term: str, start: int, size: int) -> dict[str, Any]:

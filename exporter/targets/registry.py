@@ -58,7 +58,7 @@ class Registry:
                 parent = fixed.attributes.get("shield_zone_id", "")
         return self.shard.owner_of(key, parent)
 
-    def remember(self, names: Mapping[TargetKey, str]) -> None:
+    def add_stored_names(self, names: Mapping[TargetKey, str]) -> None:
         """Add names that an earlier run or another process has stored; known names are kept."""
         for key, name in names.items():
             self._names.setdefault(key.list_key, {}).setdefault(key.id, name)
@@ -121,14 +121,14 @@ class Registry:
     def _known_at(self, list_key: ListKey) -> KnownResources:
         return self._known.setdefault(list_key, KnownResources(list_key))
 
-    def note(self, key: TargetKey, facts: Facts) -> None:
+    def record_facts(self, key: TargetKey, facts: Facts) -> None:
         """Record facts that a poll has read about a resource, such as the host names of a script."""
-        self._known_at(key.list_key).note(key.id, facts)
+        self._known_at(key.list_key).record_facts(key.id, facts)
 
     def restore(self, list_key: ListKey, packed: bytes) -> None:
         """Restore a list from the bytes that `save` has passed on; damaged data and other versions are ignored."""
         self._known_at(list_key).restore(packed, self._wall())
-        self.remember({one.key: one.name for one in self._known_at(list_key) if one.name})
+        self.add_stored_names({one.key: one.name for one in self._known_at(list_key) if one.name})
 
     def save(self, store: Callable[[str, str, bytes], None]) -> None:
         """Call `store` with account, kind and packed resources of each list that has changed since the last call."""
@@ -193,7 +193,7 @@ class Registry:
         name = self.name_of(target.key)
         return target if target.name == name else replace(target, name=name)
 
-    def learn(self, key: TargetKey, name: str) -> None:
+    def record_name(self, key: TargetKey, name: str) -> None:
         """Record the name that a poll has found for a resource; rename the target if this process polls it."""
         self._names.setdefault(key.list_key, {})[key.id] = name
         polled = self.by_key.get(key)

@@ -104,7 +104,7 @@ class KnownResources:
             return known
         return one if one.name else replace(one, name=known.name)
 
-    def note(self, resource_id: str, facts: Facts) -> None:
+    def record_facts(self, resource_id: str, facts: Facts) -> None:
         """Record the facts of a resource."""
         if self.facts.get(resource_id) != facts:
             self.facts[resource_id] = facts

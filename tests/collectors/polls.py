@@ -30,7 +30,7 @@ def context_of(caller: Caller, target: Target, names: Mapping[tuple[str, str], s
     registry = Registry(Shard(), lambda: 0.0)
     registry.configure([Selection("main", "shield_zone", discover=True)])
     known = {TargetKey.of("main", kind, one): name for (kind, one), name in (names or {}).items()}
-    registry.remember({target.key: target.name, **known})
+    registry.add_stored_names({target.key: target.name, **known})
     return Context(caller, registry, NOW - timedelta(seconds=1), AsyncMock())
 
 

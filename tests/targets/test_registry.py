@@ -43,7 +43,7 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
 def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> None:
     made, zone = registry(DISCOVERING), Target("main", "dns_zone", "101")
     made.apply("main", zones(""))
-    made.learn(zone.key, "learnt")
+    made.record_name(zone.key, "learnt")
     assert made.named(zone).name == "learnt"
     for listed, known in ((zones(""), "learnt"), (zones("listed"), "listed"), (zones(), "listed"), (zones(), "")):
         made.apply("main", listed)
@@ -61,14 +61,14 @@ def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> N
         renamed.apply("main", Inventory({"script": ResourceList((Resource("7", searched),), complete=True)}))
         selected = [one.name for one in renamed.selected("main", "script")]
         assert ([one.name for one in renamed.targets("script")], selected) == ([known], [searched or known])
-        renamed.learn(TargetKey.of("main", "script", "7"), "new")
+        renamed.record_name(TargetKey.of("main", "script", "7"), "new")
 
 
 def test_a_name_that_a_poll_from_before_a_reload_learns_leaves_what_the_reload_set() -> None:
     made, before = registry(DISCOVERING), Target("main", "dns_zone", "101")
     made.apply("main", zones("old"))
     made.configure([replace(DISCOVERING, attributes={"read": "get"})])
-    made.learn(before.key, "new")
+    made.record_name(before.key, "new")
     assert [(one.name, one.attributes) for one in made.targets("dns_zone")] == [("new", {"read": "get"})]
 
 

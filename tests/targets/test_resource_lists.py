@@ -86,7 +86,7 @@ def test_a_script_of_another_shard_is_to_be_read_until_its_host_names_are_known(
     while unread := made.unread_scripts("main"):
         assert len(unread) <= 100
         for script in unread:
-            made.note(script.key, {})
+            made.record_facts(script.key, {})
             read.append(script.key)
     assert len(read) == len(set(read)) == 300 - len(list(made.targets("script")))
     assert restored(made, registry(made.selections("script")[0], Shard(0, 2))).unread_scripts("main") == []

@@ -173,7 +173,7 @@ async def test_a_script_whose_host_name_may_still_come_is_no_reason_for_an_empty
         setup.registry.apply("main", Inventory({"script": ResourceList((Resource("7", "router"),), complete=True)}))
         answers = [await client.get("/sd/script")]
         for facts in ({}, {"default_hostname": "router.example"}):
-            setup.registry.note(TargetKey.of("main", "script", "7"), facts)
+            setup.registry.record_facts(TargetKey.of("main", "script", "7"), facts)
             answers.append(await client.get("/sd/script"))
     assert [answer.status_code for answer in answers] == [503, 200, 200]
     assert [[group["targets"] for group in answer.json()] for answer in answers[1:]] == [[], [["router.example"]]]

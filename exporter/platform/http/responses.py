@@ -137,6 +137,7 @@ def _message_of(fields: Mapping[str, Any]) -> str:
         # A message that the body also has elsewhere is not repeated.
         if field and message not in parts:
             parts.append(f"{field}: {message}")
+    # A text without a printable character says nothing.
     distinct_texts = dict.fromkeys(part for part in parts if one_line(part))
     # A text may end with a full stop, which must not be doubled.
     return ". ".join(distinct_texts).replace(".. ", ". ")
