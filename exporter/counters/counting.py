@@ -102,7 +102,7 @@ def count_poll(
     `address` is the base address of the platform. A series that is in no answer for `retention` seconds is dropped.
     Label values beyond `limit` series of a family are left out.
     """
-    counted = Counted(dict(families), {}, {}, [])
+    counted = Counted(families=dict(families), corrections={}, left_out={}, restarted=[])
     # Name of a family → the readable sources in the answer.
     shown = dict[str, Sources]()
     for count in counts:
@@ -118,11 +118,13 @@ def count_poll(
         if before is not None and not before.is_continued_by(digest, shapes):
             counted.restarted.append(name)
             before = None
+        # `full_from`: the day from which on the values of a new series are counted in full. If None, it begins at 0.
         if before is None:
+            # Nothing is known of the time before this answer.
             family, full_from = CountedFamily(digest, poll.today, shapes=shapes), None
         else:
             family = replace(before, shapes=shapes or before.shapes)
-            # The day from which on new series are counted in full; None if their label values may have been left out.
+            # The label value of a new series may have been left out before.
             full_from = None if family.is_bounded else family.full_from
         shown[name] = sources
         family, placed = _within_limit(family, sources, limit)

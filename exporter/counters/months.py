@@ -88,7 +88,8 @@ def _fall(series: MonthSeries, value: float, now: datetime, silence: float) -> t
     """Count a value below `last`: a reset, a correction, or a fall that the next poll shows to be one or the other."""
     month = month_of(now)
     is_deep = value < series.high * RESET_SHARE
-    if series.has_fallen or (is_deep and month != series.month):
+    is_second_fall, is_new_month = series.has_fallen, month != series.month
+    if is_second_fall or (is_deep and is_new_month):
         # For a day, an answer from before the reset may still come.
         return replace(_reset(series, value, month), former=series.last, guard_seconds=DAY_SECONDS), 0
     # The fall may be a late reset, a reset in another time zone, or a wrong answer: the next poll decides.
@@ -108,8 +109,9 @@ def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> t
         return replace(series, has_fallen=False, is_held=True, guard_seconds=guard_seconds), corrections
     former = None if may_be_former else series.former
     # After a day without polls, the value of a new month may be above the last value of the month before.
-    is_new_month = month != series.month and silence > DAY_SECONDS and _seconds_into_month(now) > LATE_RESET_SECONDS
-    if is_new_month and value > series.last:
+    is_later_month = month != series.month and _seconds_into_month(now) > LATE_RESET_SECONDS
+    may_have_missed_reset = is_later_month and silence > DAY_SECONDS
+    if may_have_missed_reset and value > series.last:
         series = _reset(series, value, month)
     high = max(series.high, value)
     series = replace(series, month=month, high=high, last=value, has_fallen=False, former=former, is_held=False)

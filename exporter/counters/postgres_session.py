@@ -62,6 +62,7 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             # The error may quote the password, or another part of the address.
             raise StorageError("the address of the database is not understood") from None
         try:
+            # Prepared statements may fail behind a pooler in transaction mode, with a less clear error than `_POOLER`.
             session = await cls.connect(address, autocommit=True, prepare_threshold=None)
         except (psycopg.Error, OSError, UnicodeError) as error:  # UnicodeError: the host has an invalid name
             raise StorageError(_one_line(error)) from None
