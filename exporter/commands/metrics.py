@@ -147,7 +147,7 @@ def _plain(title: str, collector: Collector | None, infos: Sequence[FamilyInfo])
     plain: dict[str, object] = {"section": title}
     if collector is not None:
         plain["interval"] = {"key": f"collectors.{collector.section}.interval", "default_seconds": collector.interval}
-        plain["requests"] = list(dict.fromkeys(map(_request, collector.operations)))
+        plain["requests"] = list(map(_request, collector.operations))
     plain["metrics"] = [
         {
             "name": info.name,

@@ -112,6 +112,7 @@ class Accounts:
 
     def _create(self, name: str, access: Access) -> Account:
         observer = AccountObserver(self.telemetry, name, self.machine.clocks.monotonic)
+        # After a change of its access, an account keeps the former observer, so that the account stays up.
         client = client_of(
             access,
             self._observers.setdefault(name, observer),

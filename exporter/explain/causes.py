@@ -190,7 +190,9 @@ class Explainer:
                     yield target, None
                 else:
                     yield target, self._not_asked_for(selection.setting, "selects nothing that the family shows")
-            if not (not_selected or polled or selection.fixed):
+            # A configured target that is not polled here belongs to another shard.
+            has_target = bool(not_selected or polled or selection.fixed)
+            if not has_target:
                 yield Target(account, kind, ANY), self._of_no_target(selection)
 
     def _of_no_target(self, selection: Selection) -> Finding:

@@ -72,6 +72,7 @@ class Body:
         for part in parts:
             crc = isal_zlib.crc32_combine(crc, part.crc, part.size)
             size += part.size
+        # RFC 1952: the trailer has the size modulo 2**32.
         trailer = struct.pack("<II", crc, size & 0xFFFFFFFF)
         packed = b"".join((_GZIP_HEADER, *(part.packed for part in parts), _FINAL_BLOCK, trailer))
         return cls(parts, size, packed)

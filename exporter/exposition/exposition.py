@@ -55,9 +55,9 @@ class Filter:
 
     def wants_key(self, key: PollKey) -> bool:
         """Return whether a target's chunks are selected."""
-        return (not self.collectors or key.collector in self.collectors) and (
-            not self.targets or key.target.label in self.targets
-        )
+        if self.collectors and key.collector not in self.collectors:
+            return False
+        return not self.targets or key.target.label in self.targets
 
 
 @dataclass(slots=True)
@@ -106,7 +106,8 @@ class Exposition:
                 if name in self._blocks:
                     chunks[name][key] = chunk
         for name, changed in chunks.items():
-            self._blocks[name].segments = with_changes(self._blocks[name].segments, changed)
+            block = self._blocks[name]
+            block.segments = with_changes(block.segments, changed)
 
     def build(self) -> Generation:
         """Return a generation: the segments, and the program's own metrics with their current values."""

@@ -256,6 +256,7 @@ class Schedule:
         """Move the next poll of a target after a failure: earlier, or as late as the answer asks (rule 2 above)."""
         key = PollKey(target.key, collector.name)
         entry, account = self._entry(key), self.accounts.get(target.client_name)
+        # The target or the account may have been removed during the poll.
         if entry is None or account is None:
             return
         now, at = self._clocks.monotonic(), entry.at

@@ -99,11 +99,11 @@ class _Endpoints:
         return self._page("explanation.html", await explain(self._parts(), request.query_params))
 
     async def discovery(self, request: Request) -> Response:
-        found, unknown = discover(self._parts(), request.path_params["kind"], request.query_params)
+        found, incomplete = discover(self._parts(), request.path_params["kind"], request.query_params)
         answer = _json(found)
-        if unknown:
+        if incomplete:
             # A header may contain only ASCII characters; an account's name may contain others.
-            answer.headers[INCOMPLETE] = quote(",".join(unknown), safe=",")
+            answer.headers[INCOMPLETE] = quote(",".join(incomplete), safe=",")
         return answer
 
     async def json(self, request: Request) -> Response:

@@ -33,7 +33,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     given = read_fields(query, {"account": configured, "shard": ("own",)})
     accounts, only_own = given["account"] or configured, bool(given["shard"])
     found: list[KnownResource] = []
-    unknown: list[str] = []
+    incomplete: list[str] = []
     for account in accounts:
         selected = [one for one in registry.selected(account, kind) if one.key not in gone]
         reachable = [one for one in selected if _address(one)]
@@ -41,12 +41,12 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
         # all resources of the account are known, and none of these resources can still get an address.
         may_be_empty = registry.is_known_whole(account, kind) and not any(map(_may_get_an_address, selected))
         if not (reachable or may_be_empty):
-            unknown.append(account)
+            incomplete.append(account)
         found += [one for one in reachable if not only_own or registry.owns(one.key)]
-    if unknown and len(unknown) == len(accounts):
-        message = f"no {kind} has been listed yet, or none has an address yet; accounts: {', '.join(unknown)}"
+    if incomplete and len(incomplete) == len(accounts):
+        message = f"no {kind} has been listed yet, or none has an address yet; accounts: {', '.join(incomplete)}"
         raise HTTPException(503, message)
-    return [_group(one) for one in sorted(found, key=lambda one: one.key)], unknown
+    return [_group(one) for one in sorted(found, key=lambda one: one.key)], incomplete
 
 
 def _group(one: KnownResource) -> Json:

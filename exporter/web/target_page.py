@@ -1,5 +1,6 @@
 """`/target/{kind}/{id}`: the page of one target, which may have left the platform recently."""
 
+from collections.abc import Collection, Sequence
 from urllib.parse import urlencode
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -25,6 +26,8 @@ _DASHBOARDS = {
     "database": ("edge-database", "database"),
     "query": ("edge-database", ""),
 }
+# The most characters of a label that a message repeats.
+_MOST_QUOTED = 300
 
 
 async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
@@ -40,21 +43,10 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
     # Account or database → the key and the name of the target with this label.
     known = {one.target.client_name: (one.target.key, one.target.name) for one in polled}
     known |= {account: (one.key, one.name) for account, one in removals.items()}
-    chosen = sorted(account for account in known if not asked or account in asked)
     explained = await absences(parts, (), [label])
-    if known and not chosen:
-        holders = ", ".join(sorted(known))
-        raise HTTPException(404, f"no given account has {label[:300]!r}; these accounts have it: {holders}")
-    if not chosen:
-        kinds = parts.explainer.kinds()
-        why = "not a kind and an id"
-        # `absences` also explains names, which are no labels.
-        if label.partition("/")[0] in kinds:
-            why = explained["others"].get(label) or explained["absences"][0]["text"]
-        raise HTTPException(404, f"{label[:300]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}")
-    if len(chosen) > 1:
-        raise HTTPException(400, f"several accounts have {label[:300]!r}; account= chooses one of: {', '.join(chosen)}")
-    (account,) = chosen
+    if not known:
+        raise HTTPException(404, _why_unknown(parts, label, explained))
+    account = _choose_account(label, sorted(known), asked)
     key, name = known[account]
     results = sorted((one for one in polled if one.target.key == key), key=lambda one: one.collector)
     grafana = parts.process().dashboard_url
@@ -70,6 +62,32 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
         "absences": [one for one in explained["absences"] if one["account"] == account],
         "dashboard": _dashboard_url(grafana, key) if grafana else "",
     }
+
+
+def _why_unknown(parts: Parts, label: str, explained: Json) -> str:
+    """Return why no target with this label is shown, in words; `explained` is the result of `absences` for it."""
+    kinds = parts.explainer.kinds()
+    kind, _, _ = label.partition("/")
+    if kind not in kinds:
+        # `absences` also explains names, which are no labels.
+        why = "not a kind and an id"
+    elif label in explained["others"]:
+        why = explained["others"][label]
+    else:
+        # The target has absences, although it is not polled: for example, the configuration leaves it out.
+        why = explained["absences"][0]["text"]
+    return f"{label[:_MOST_QUOTED]!r} is not shown here: {why}; the kinds are: {', '.join(kinds)}"
+
+
+def _choose_account(label: str, holders: Sequence[str], asked: Collection[str]) -> str:
+    """Return the holder that is in `asked` (empty: any holder); raises HTTPException if there is none, or several."""
+    chosen = [account for account in holders if not asked or account in asked]
+    shown = repr(label[:_MOST_QUOTED])
+    if not chosen:
+        raise HTTPException(404, f"no given account has {shown}; these accounts have it: {', '.join(holders)}")
+    if len(chosen) > 1:
+        raise HTTPException(400, f"several accounts have {shown}; account= chooses one of: {', '.join(chosen)}")
+    return chosen[0]
 
 
 async def _present_values(parts: Parts, key: TargetKey) -> list[Json]:

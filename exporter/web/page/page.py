@@ -24,6 +24,7 @@ _AFTER_A_PART = re.compile(r"(?<=[./:_])(?=[^./:_])")
 
 def lapse(seconds: float) -> str:
     """Write a rounded duration: `4 ms`, `1.2 s`, `80 s`, `3 min`, `2 h`; a negative one is written as `0 s`."""
+    # Below one and a half of a unit, the smaller unit is used: rounded to the larger one, 80 s would be shown as 1 min.
     for unit, symbol in _UNITS:
         if seconds >= 1.5 * unit:
             return f"{seconds / unit:.0f} {symbol}"
@@ -32,6 +33,7 @@ def lapse(seconds: float) -> str:
 
 def figure(number: float) -> str:
     """Write a number with separated thousands: `1,234`, `0.25`."""
+    # More than 15 digits would show how a float rounds 0.1.
     return f"{number:,.15g}"
 
 
