@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -72,12 +72,7 @@ class KnownResources:
         before = self._stored_parts()
         ended = self.ended_by(found)
         if self.source == address:
-            added = [
-                Removal(TargetKey.of(*self.list_key, one.id), one.name, one.parent, now)
-                for one in self.resources.values()
-                if one.id in ended
-            ]
-            self.removals = newest([*self.removals, *added], now - REMOVAL_SECONDS)
+            self._add_removals(ended, now)
         listed = {one.id: self._with_known_name(one) for one in found.resources}
         remaining = {resource_id: one for resource_id, one in self.resources.items() if resource_id not in ended}
         self.resources = remaining | listed
@@ -90,6 +85,11 @@ class KnownResources:
                 self.source = address
         if self._stored_parts() != before:
             self.is_saved = False
+
+    def _add_removals(self, ended: Collection[str], now: float) -> None:
+        gone = (one for one in self.resources.values() if one.id in ended)
+        added = (Removal(TargetKey.of(*self.list_key, one.id), one.name, one.parent, now) for one in gone)
+        self.removals = newest([*self.removals, *added], now - REMOVAL_SECONDS)
 
     def _stored_parts(self) -> tuple[object, ...]:
         """Return the stored content without the facts, which are not in lists."""

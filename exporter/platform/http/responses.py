@@ -234,7 +234,8 @@ def _error_of_invalid_body(error: ValidationError, raw: bytes, status: int) -> P
 
 
 def _reported_error(failure: Failure, status: int) -> PlatformError:
-    said = failure.message or failure.key or (f"status {failure.status}" if failure.status else "without a message")
+    status_said = f"status {failure.status}" if failure.status else "without a message"
+    said = failure.message or failure.key or status_said
     # Other code acts on the classes of these statuses, for example with a pause.
     is_acted_on = failure.status in (401, 403, 429, 503)
     # An HTTP status 404 means that the target does not exist. In a body, a 404 may have another meaning.
