@@ -267,7 +267,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample
 
 
 def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
-    """Return pairs of label values and source; empty if the data have no label values yet, None without data."""
+    """Return pairs of label values and source; empty without series; None if the payload has nothing to count."""
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None

@@ -47,7 +47,7 @@ _NOTES = {
         "For a day after a reset, a value that is not below the last one before the reset counts only if it lasts for "
         "24 h. A negative value is shown by the gauge and ignored by the counter.\n\n"
         "What can still go wrong:\n\n"
-        "- The rise between the last poll of a month and the end of the month is unknown, and in no counter.\n"
+        "- The rise between the last poll before a reset and the reset is unknown, and in no counter.\n"
         "- Two successive wrong answers below half are treated as a reset. Then the whole month is counted again when "
         "the right value is back. A lasting correction on a month's first day is also treated as a reset.\n"
         "- If there was no poll for 24 h over the end of a month, and the value is higher than before, the whole value "

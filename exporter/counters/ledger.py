@@ -204,7 +204,7 @@ class Ledger:
             return {}
 
     def _log_restart(self, key: PollKey, family: str, digest: bytes) -> None:
-        # A restart is logged once for all targets of an account.
+        # Restarts of a family with the same new digest are logged once in this run for all targets of an account.
         restart = (key.collector, key.target.account, family, digest)
         if restart not in self._logged_restarts:
             self._logged_restarts.add(restart)
@@ -250,7 +250,7 @@ class Ledger:
             timer.cancel()
 
     async def _wait_for_work(self) -> None:
-        """Wait until a commit is asked for, or a failed one is to be repeated, or the storage's pulse is due."""
+        """Wait until a commit is asked for, a failed attempt is to be repeated or a pulse is due; then linger."""
         longest = self._storage.pulse
         if self.fault:
             longest = min(longest, max(0.0, self._next_try - self._clocks.monotonic()))

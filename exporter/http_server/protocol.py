@@ -1,4 +1,4 @@
-"""Reads requests, and closes a connection whose request takes too long or has too large a head."""
+"""Reads requests, and closes a connection whose unfinished request takes too long or has too large a head."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from uvicorn.server import ServerState
 
 from exporter.http_server.connections import Connections
 
-# The headers and the body of an answer that needs no waiting.
+# The headers, with `content-length`, and the body of an answer with the status 200 that can be sent at once.
 ReadyAnswer = tuple[Sequence[tuple[bytes, bytes]], bytes]
 # The ASGI scope of a GET request → the answer, or None if the application has to answer.
 Ready = Callable[[Scope], ReadyAnswer | None]
@@ -48,7 +48,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Parse bytes from the client; refuse a head that is too large, and limit the time of an unfinished request."""
+        """Parse bytes from the client; limit the time and the size of the head of an unfinished request."""
         self._unfinished_bytes += len(data)
         super().data_received(data)
         if self._unfinished_bytes > LARGEST_HEAD and not self.transport.is_closing():

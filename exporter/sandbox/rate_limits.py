@@ -14,6 +14,9 @@ from exporter.sandbox.world_clock import WorldClock
 WINDOW_DAYS: Final = 28
 _SLOTS_A_DAY: Final = 4
 _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
+# A burst begins so early that it ends in its slot, because the breaches of a day are those of the day's slots.
+_LATEST_BURST_SECONDS: Final = _SLOT_SECONDS * 0.8
+_LONGEST_BURST_SECONDS: Final = 3_600
 # Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST_SECONDS: Final = 1_800.0
@@ -131,8 +134,8 @@ class RateLimits:
         """Return the number of breaches until `now` in the burst of a quarter of a day; 0 if there is no burst."""
         if not self._noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0
-        begins = slot * _SLOT_SECONDS + self._noise.between(0, _SLOT_SECONDS * 0.8, _BEGINS, limit_id, slot)
-        lasts = self._noise.between(self._shortest_burst, 3600, _LASTS, limit_id, slot)
+        begins = slot * _SLOT_SECONDS + self._noise.between(0, _LATEST_BURST_SECONDS, _BEGINS, limit_id, slot)
+        lasts = self._noise.between(self._shortest_burst, _LONGEST_BURST_SECONDS, _LASTS, limit_id, slot)
         size = 20 * (50 ** self._noise.fraction(_SIZE, limit_id, slot))  # from 20 to 1,000, mostly small
         return int(size * min(1.0, max(0.0, (now - begins) / lasts)))
 

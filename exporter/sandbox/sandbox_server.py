@@ -55,7 +55,7 @@ class SandboxServer:
         return f"http://{host}:{self.port}"
 
     def start(self) -> None:
-        """Serve from now on.
+        """Serve from now on, in the running event loop.
 
         Raises:
             ListenError: the address cannot be used.

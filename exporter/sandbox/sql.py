@@ -52,7 +52,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
 
 
 class SqlSession:
-    """Executes statements on a connection. `start_deadline` must be called before the first statement."""
+    """Executes statements on a connection. `start_deadline` must be called before each pipeline of statements."""
 
     def __init__(self, connection: sqlite3.Connection, monotonic: Callable[[], float]) -> None:
         self.connection = connection

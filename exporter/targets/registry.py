@@ -280,8 +280,8 @@ class Registry:
         key = removal.key
         selection = self._selections.get(key.list_key)
         is_selected = selection is not None and selection.selects(removal.name)
-        # Another shard may have stored the removal of a rate limit of this shard's zones, because that shard does not
-        # list such rate limits. Whether the rate limit exists is certain after a complete list of this run.
+        # Another shard does not list the rate limits of this shard's zones, and may have stored them as removed. So a
+        # removal of a rate limit is certain only after this run's first complete list.
         was_listed = self._known_at(key.list_key).was_complete_in_this_run
         is_certain = key.kind != "rate_limit" or self.shard.total == 1 or was_listed
         return is_selected and is_certain and key not in self.by_key and self.owns(key, removal.parent)

@@ -1,1 +1,1 @@
-"""Handles input that is not trusted: regular expressions of users, text for a terminal, and files of any kind."""
+"""Handles input that is not trusted: regular expressions of users, text for a terminal, and files."""

@@ -64,6 +64,6 @@ def format_keys(path: KeyPath) -> str:
 
 
 def suggestion(wrong: str, known: Iterable[str], similarity: float = 0.6) -> str:
-    """Return `; did you mean 'timeout'?`; empty if no known name is similar."""
+    """Return a text such as `; did you mean 'timeout'?`; empty if no known name has this similarity (0 to 1)."""
     near = get_close_matches(wrong, list(known), n=1, cutoff=similarity)
     return f"; did you mean '{near[0]}'?" if near else ""

@@ -19,7 +19,7 @@ from exporter.validation.yaml_file import MarkedFile
 
 T = TypeVar("T")
 
-# A broken rule between keys of a section: the path of a key, below the section, and the message.
+# A fault in a section whose values are valid one by one: the path of a key in it, or `()`, and the message.
 Conflict = tuple[KeyPath, str]
 
 # The type of errors whose message is complete already: from a section below, or from a conflict.

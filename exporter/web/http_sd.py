@@ -8,7 +8,7 @@ from exporter.targets.target import NAMED_BY_SEARCH
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
-# The header with the names of accounts that have no address yet, but may get one.
+# The header with the names of the accounts in which no resource has an address yet, but a resource may get one.
 INCOMPLETE = "X-Edge-Incomplete"
 
 
@@ -17,7 +17,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
 
     Returns:
         The groups, one for each selected resource with an address, ordered by account and id. And the selected accounts
-        that have no address yet, but may get one.
+        in which no resource has an address yet, but a resource may get one.
 
     Raises:
         HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); this exporter is a

@@ -39,7 +39,7 @@ class Process:
         set_aside: when a damaged state file was last renamed in this run; None if no file was renamed.
         spare: why this exporter polls no shard, such as "spare: 4 of 4 shards are held"; empty if it polls a shard.
         unproven: what has not answered yet, the state database or a platform, in words; empty if no answer is missing.
-        was_ready: set when the process becomes ready; from then on, the process counts as ready.
+        was_ready: set when `/-/ready` first answers that the process is ready; the process then counts as ready.
         account_up: account → whether the account has answered recently; databases are not included.
         rounds: name of a repeated task → the state of the task.
         dashboard_url: the address of Grafana; None if no address is configured.

@@ -18,7 +18,7 @@ SHORTEST_STALL = 30.0
 
 
 def status_of(parts: Parts) -> Json:
-    """Return the state of the whole exporter, including the result of `health`, which may set `Process.was_ready`."""
+    """Return the state of the whole exporter, including the result of `health`."""
     process, shard = parts.process(), parts.registry.shard
     statuses = list(all_statuses(parts))
     by_account, by_collector = defaultdict[str, list[Status]](list), defaultdict[str, list[Status]](list)
@@ -49,14 +49,9 @@ def status_of(parts: Parts) -> Json:
 
 
 def health(parts: Parts) -> Json:
-    """Return whether the exporter is healthy and ready, the reasons if not, and when repeated tasks last succeeded.
-
-    If the exporter is ready, `Process.was_ready` is set, so that the exporter stays ready.
-    """
+    """Return whether the exporter is healthy and ready, the reasons if not, and when repeated tasks last succeeded."""
     process = parts.process()
     ailment, waits_for = _ailment(parts, process), _waits_for(parts, process)
-    if not waits_for:
-        process.was_ready.set()
     return {
         "healthy": not ailment,
         "ailment": ailment,

@@ -29,7 +29,7 @@ def _collector_conflicts(endpoints: Sequence[Endpoint]) -> Iterator[Conflict]:
     for index, endpoint in enumerate(endpoints):
         list_name = endpoint.name + LIST_SUFFIX
         if endpoint.each and list_name in taken:
-            message = f"'{list_name}', the name of the collector of the list, is taken; expected another name"
+            message = f"the list's collector would be '{list_name}', which is taken; expected another name"
             yield ("endpoints", index, "name"), message
 
 

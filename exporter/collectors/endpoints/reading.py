@@ -100,6 +100,7 @@ def _pairs(found: object) -> Mapping[str, object]:
     pairs: dict[str, object] = {}
     for label, value in _require_pairs(found, "Name"):
         if label is None:
+            # Like another missing field: no sample.
             continue
         key = _text(label)
         if key in pairs:

@@ -63,7 +63,7 @@ def _poll_all(settings: Settings) -> Sequence[AccountResult]:
             bar.length = total
             bar.update(done - bar.pos)
 
-        # The table has the failures that the log would have.
+        # The results of the polls are printed instead of the log.
         configure("error", stream=nowhere)
         return asyncio.run(first_round(settings, draw))
 
