@@ -58,7 +58,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find and load the called command. An unknown command is an error; during completion, it gives None."""
         name, _placeholder, rest = super().resolve_command(ctx, args)
-        return name, None if name is None else load_command(name), rest
+        loaded = None if name is None else load_command(name)
+        return name, loaded, rest
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands in the help text. Unlike click's own list, this one has whole sentences."""

@@ -78,7 +78,7 @@ class Body:
         return cls(parts, size, packed)
 
     def plain(self) -> Iterator[bytes]:
-        """Yield the plain bytes in pieces; the last piece may be empty."""
+        """Yield the plain bytes in pieces of at least half a segment; the last piece may be shorter, or empty."""
         piece = b""
         for part in self.parts:
             piece += part.plain()

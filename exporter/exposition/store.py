@@ -20,8 +20,7 @@ TARGET_UP = FamilyInfo(
     "edge_target_up",
     "Whether the last poll of the target by this collector succeeded, and the values have not expired.",
     Kind.GAUGE,
-    "",
-    _HEALTH_LABELS,
+    labels=_HEALTH_LABELS,
 )
 LAST_SUCCESS = FamilyInfo(
     "edge_target_last_success_timestamp_seconds",
@@ -34,15 +33,13 @@ TARGET_LABELS = FamilyInfo(
     "edge_target_labels",
     "1, with the labels that the configuration gives the target (labels, target_labels).",
     Kind.GAUGE,
-    "",
-    ("account", "target"),
+    labels=("account", "target"),
 )
 ALERT_THRESHOLD = FamilyInfo(
     "edge_alert_threshold",
     "The threshold that the configuration (thresholds) sets for the target, in place of the rule's threshold.",
     Kind.GAUGE,
-    "",
-    ("account", "alert", "target"),
+    labels=("account", "alert", "target"),
 )
 HEALTH = (TARGET_UP, LAST_SUCCESS, TARGET_LABELS, ALERT_THRESHOLD)
 

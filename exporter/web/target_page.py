@@ -26,7 +26,6 @@ _DASHBOARDS = {
     "database": ("edge-database", "database"),
     "query": ("edge-database", ""),
 }
-# The most characters of a label that a message repeats.
 _MOST_QUOTED = 300
 
 

@@ -199,8 +199,7 @@ class EndpointMetric(Section):
         # The names of branches are the values of the label: then no value of the label comes from the answer.
         if not self.label or expression is None or expression.branches() is not None:
             return
-        problem = _secret_problem(expression)
-        if problem:
+        if problem := _secret_problem(expression):
             yield (source,), problem
 
     def _suffix_conflicts(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
@@ -239,7 +238,8 @@ class Endpoint(Section):
     @property
     def own_kind(self) -> str:
         """The kind of the targets from `each` or `ids`, and the prefix of their labels; empty without these keys."""
-        return (self.label or self.name) if self.each is not None or self.ids else ""
+        has_own_targets = self.each is not None or bool(self.ids)
+        return (self.label or self.name) if has_own_targets else ""
 
     def conflicts(self) -> Iterator[Conflict]:
         """Require targets, a path, a label and metrics that fit each other; refuse duplicate ids and metrics."""

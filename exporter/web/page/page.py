@@ -32,8 +32,7 @@ def lapse(seconds: float) -> str:
 
 
 def figure(number: float) -> str:
-    """Write a number with separated thousands: `1,234`, `0.25`."""
-    # More than 15 digits would show how a float rounds 0.1.
+    """Write a number with separated thousands, and at most the 15 digits that a float keeps: `1,234`, `0.25`."""
     return f"{number:,.15g}"
 
 
