@@ -301,7 +301,8 @@ class PollCalls:
         jitter = self.client.random() * FIRST_JITTER * 2 ** (attempt - 1)
         wait = max(jitter + (error.retry_after or 0.0), self.client.rate_limiter.paused_for(operation.name))
         left = self.until - self.client.clocks.monotonic()
-        return wait if wait <= LONGEST_WAIT and wait + SHORTEST_ATTEMPT <= left else None
+        is_in_time = wait <= LONGEST_WAIT and wait + SHORTEST_ATTEMPT <= left
+        return wait if is_in_time else None
 
 
 # The URL of each `httpx.Request` of this module: the transport takes the address from the extension `ADDRESS` instead.

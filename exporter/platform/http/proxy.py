@@ -111,7 +111,8 @@ def is_direct(host: str, port: int, excluded: str) -> bool:
     """
     host = host.lower().rstrip(".")
     address = _as_ip_address(host)
-    if host == "localhost" or host.endswith(".localhost") or (address is not None and address.is_loopback):
+    is_loopback_name = host == "localhost" or host.endswith(".localhost")
+    if is_loopback_name or (address is not None and address.is_loopback):
         return True
     return any(_excludes(entry, host, address, port) for entry in re.split(r"[,\s]+", excluded.lower()) if entry)
 
