@@ -96,7 +96,8 @@ class Telemetry:
         )
         self.interval = gauge(
             "edge_exporter_collector_interval_seconds{collector}",
-            "Effective interval between two polls of a target, in the account with the longest one.",
+            "Effective interval between two polls of a target, without the intervals that single queries set; of "
+            "several accounts, the longest.",
         )
         self.duration = gauge(
             "edge_exporter_collector_duration_seconds{collector}", "Duration of the collector's last poll of a target."
@@ -162,13 +163,14 @@ class Telemetry:
         )
         self.targets = gauge(
             "edge_targets{account, state}",
-            "Targets by state, once for each collector, counted every five seconds: up, failing, or pending (not "
-            "polled since the start).",
+            "Targets by state: up, failing, or pending (not polled since the start). Counted every five seconds, once "
+            "for each collector that polls the target.",
         )
         self.target_removed = gauge(
             "edge_target_removed_timestamp_seconds{account, target, name}",
-            "When the target was found to be missing from the platform's list. Shown for a week or a shorter "
-            "state.retention, for the newest 1,000 of an account, but not for targets that the configuration excludes.",
+            "When the target was found to be missing from the platform's list. Shown for a week, or for "
+            "state.retention if that is shorter; at most the newest 1,000 of an account. Targets that the "
+            "configuration excludes are not shown.",
         )
         self.script_budget = gauge(
             "edge_script_monthly_budget_dollars{account, script_id, script}",

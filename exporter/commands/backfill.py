@@ -40,7 +40,7 @@ _LABEL_HELP = (
     "A label for every series; give the labels that Prometheus adds when it scrapes. With the shipped scrape "
     "configuration: job=edge-exporter, instance=edge-exporter and pod=edge-exporter. Repeatable."
 )
-_STEP_HELP = "Time between samples: with 1h the file is a quarter as large, with 3h a tenth."
+_STEP_HELP = "Time between samples; a file with 1h is a quarter as large as a file with 15m, one with 3h a tenth."
 
 
 @click.command("backfill", cls=SettingsCommand)
@@ -85,7 +85,8 @@ def command(
         span, past, failures = asyncio.run(_read_history(settings, collectors, charted, first, last))
     faults = [f"not read: {escape(failure)}" for failure in failures]
     if not past:
-        complain("\n".join([*faults, f"nothing is written for {span}: no counts were read, or the counters have them"]))
+        nothing = f"nothing is written for {span}: no counts were read, or the saved counters contain the counts"
+        complain("\n".join([*faults, nothing]))
     try:
         sample_count = write(output, past, added_labels, STEPS[step])
     except OSError as error:

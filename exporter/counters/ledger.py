@@ -199,7 +199,7 @@ class Ledger:
         try:
             return {} if stored is None else unpack(stored.data)
         except ValueError as error:
-            event, target = "row of a target is damaged, its counters start again at 0", key.target.label
+            event, target = "row of a target is damaged, the counters in it start again at 0", key.target.label
             self._log.error(event, path=self._storage.location, target=target, error=str(error))
             return {}
 

@@ -181,7 +181,7 @@ class PostgresStorage(Storage):
         try:
             ((has_table, may_create),) = await session.ask(_HAS_TABLE)
             if not has_table and not may_create:
-                raise StorageError("the role cannot create a table; expected a schema in which it has that right")
+                raise StorageError("the role cannot create a table; expected a schema in which the role may create one")
         finally:
             session.end()
 

@@ -63,7 +63,7 @@ class ShardLocks:
             # Exporters with another total count the same targets, so this exporter releases its shard. If two exporters
             # with different totals lock shards at the same moment, at least one of them releases its shard.
             session.end()
-            raise OtherTotalError(f"exporters with shard.total {min(others)} are running, here it is {self.total}")
+            raise OtherTotalError(f"exporters with shard.total {min(others)} are running, this one has {self.total}")
         return self.held
 
 

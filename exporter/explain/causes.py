@@ -183,7 +183,7 @@ class Explainer:
             not_selected = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
             for one in not_selected:
                 path = selection.rejection(one.name)
-                excluded = None if path is None else self._not_asked_for(path, "leaves it out")
+                excluded = None if path is None else self._not_asked_for(path, "leaves the target out")
                 yield Target(account, kind, one.key.id, one.name), excluded
             for target in polled.values():
                 if _has_families(collector, target):

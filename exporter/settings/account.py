@@ -44,10 +44,10 @@ class BudgetSettings(Section):
     """The limits on the calls to an account or a database."""
 
     requests_per_second: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] = Field(
-        default=10.0, description="The most calls a second, retries included; divided among an account's shards."
+        default=10.0, description="The most calls a second, retries included; accounts: divided by shard.total."
     )
     max_in_flight: int = Field(
-        default=32, ge=1, le=4096, description="The most calls at once; divided among an account's shards, rounded up."
+        default=32, ge=1, le=4096, description="The most calls at once; accounts: divided by shard.total, rounded up."
     )
 
 
@@ -87,7 +87,7 @@ class ScriptsSettings(DiscoveredSettings):
     )
     monthly_budget_dollars: Mapping[Text, Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]] = Field(
         default_factory=dict,
-        description="Monthly budgets, by the name or id of a script; each script of a name has the name's budget.",
+        description="Monthly budgets, by name or id of a script; a name's budget applies to each script with the name.",
     )
 
 

@@ -22,12 +22,12 @@ _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\
 _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
 # Path of a removed key without list indices → what to use in place of the key; docs/upgrading.md says more.
 _REMOVED: Mapping[str, str] = {
-    "accounts.proxy": "set HTTPS_PROXY or HTTP_PROXY, and NO_PROXY for what is called directly",
+    "accounts.proxy": "set HTTPS_PROXY or HTTP_PROXY, and NO_PROXY for hosts that are called directly",
     "accounts.ca_file": "set SSL_CERT_FILE, or SSL_CERT_DIR",
-    "endpoint_files": "write the items of these files below endpoints",
-    "endpoints.metrics.complete": "delete it: label values that appear after a counter's first poll count in full",
+    "endpoint_files": "write the items of the files below endpoints",
+    "endpoints.metrics.complete": "delete the key: label values that appear after a counter's first poll count in full",
     "series.max_per_family": "use series.max_label_values, which limits the label values of a metric for each target",
-    "alertmanager_url": "Alertmanager's own page silences an alert that fires; amtool silences a target in advance",
+    "alertmanager_url": "Alertmanager's page silences an alert that fires; amtool silences a target in advance",
     "series.created": "counters have no _created samples; query how a counter has changed with rate() and increase()",
 }
 

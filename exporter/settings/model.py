@@ -72,7 +72,7 @@ class Settings(BaseSettings, Section):
     def conflicts(self) -> Iterator[Conflict]:
         """Require an account or a database; check the names, shard, thresholds and collectors."""
         if not self.accounts and not self.databases:
-            hint = "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY suffice"
+            hint = "EDGE_EXPORTER_BASE_URL and EDGE_EXPORTER_API_KEY define an account"
             yield (), f"nothing to do: there is no account and no database; {hint}"
         yield from wrong_names(self.endpoints)
         yield from self._duplicate_names()
@@ -108,7 +108,7 @@ class Settings(BaseSettings, Section):
             # Series would end before the next poll.
             if collector.stale_after is not None and collector.stale_after < longest:
                 found, expected = format_duration(collector.stale_after), format_duration(longest)
-                message = f"found {found}, expected at least the longest interval of its polls ({expected})"
+                message = f"found {found}, expected at least the longest interval of the collector's polls ({expected})"
                 yield ("collectors", name, "stale_after"), message
 
     def origin(self, *paths: KeyPath) -> str:

@@ -204,7 +204,7 @@ class ShardSettings(Section):
             name = host_name.partition(".")[0]
             found = re.search(r"[0-9]+\Z", name)
             if found is None:
-                raise ValueError(f"host name '{name}' does not end in a number, as 'exporter-0' does")
+                raise ValueError(f"host name '{name}' does not end in a number; expected one such as 'exporter-0'")
             index = int(found.group())
             subject = f"host name '{name}' ends in {index}"
         if index >= self.total:

@@ -35,7 +35,7 @@ def parse_own_label(value: str) -> str:
     """Validate the name of a configured label of targets; raises ValueError if the name is wrong or taken."""
     name = parse_label_name(value)
     if name in _TAKEN:
-        raise ValueError("is used by Prometheus, the exporter or its alerts; expected another name")
+        raise ValueError("is used by Prometheus, the exporter or the shipped alerts; expected another name")
     return name
 
 

@@ -11,7 +11,7 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 # The number of spaces that the engine's report puts before a pattern of one line, and before the marks below it.
 _INDENT = 4
 # The beginning of an error → what to write instead.
-_INSTEAD = {"look-around": "; use a simpler pattern that matches more, and exclude the rest"}
+_INSTEAD = {"look-around": "; combine simple patterns instead, such as those of include and exclude"}
 
 
 class PatternError(ValueError):

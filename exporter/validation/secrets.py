@@ -36,7 +36,7 @@ def _parse_secret(secret: SecretStr) -> SecretStr:
     if not (text.isascii() and text.isprintable()):
         raise SecretError("contains a line break or another character that is not printable ASCII")
     if _QUOTED.fullmatch(text):
-        raise SecretError("has quotes around the secret, which would be taken for a part of it")
+        raise SecretError("has quotes around the secret; the quotes would be a part of the secret")
     return SecretStr(text)
 
 

@@ -95,8 +95,8 @@ def parse_url(value: str, schemes: Collection[str], example: str) -> str:
     if found is None or found["scheme"].lower() not in schemes or not is_host_valid or not is_port_valid:
         # The error does not show the address, because a part of it may be a secret.
         beginnings = " or ".join(f"{scheme}://" for scheme in schemes)
-        without = "without a user, a query, a fragment, a percent sign or an invalid port"
-        raise ValueError(f"is not a URL with {beginnings} and {without}, such as {example}")
+        limits = f"begins with {beginnings}, has a valid host and port, and no user, query, fragment or percent sign"
+        raise ValueError(f"cannot be used; expected a URL such as {example} that {limits}")
     return value.strip().rstrip("/")
 
 
@@ -116,7 +116,7 @@ def parse_text(value: str) -> str:
     """Validate text of one line that is not blank, and return the text without white space at both ends."""
     text = value.strip()
     if not text or _CONTROL.search(text):
-        raise ValueError("expected one line of UTF-8 text without control characters")
+        raise ValueError("expected one line of UTF-8 text that is not blank and has no control characters")
     return text
 
 

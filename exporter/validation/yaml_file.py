@@ -140,7 +140,7 @@ class _Loader(yaml.SafeLoader):
     def parse_flow_mapping_empty_value(self) -> NoReturn:
         """Refuse a key without a colon. YAML reads `{api_key:KEY}` as such a key; its fault would show the secret."""
         after = self.peek_token()  # type: ignore[no-untyped-call]
-        raise _wrong("found a key without a value; a colon and a space separate them", after)
+        raise _wrong("found a key without a value; expected a colon and a space after the key", after)
 
 
 def _wrong(problem: str, found: yaml.Node | yaml.Token) -> yaml.MarkedYAMLError:

@@ -73,7 +73,7 @@ def test_for_days_without_history_nothing_is_written(config: Path, arguments: li
     [
         ("budget:", "budgte:", 2, "budgte: unknown key; did you mean 'budget'?"),
         ("name: main", "name: main, dns_zones: {discover: false}, shield_zones: {discover: false}", 1,
-         ": no counts were read, or the counters have them"),
+         ": no counts were read, or the saved counters contain the counts"),
         (keys.API_KEY, "wrong", 1, "not read: main: a list of resources is incomplete: the platform answered 401"),
         (keys.API_KEY, "wrong, dns_zones: {discover: false, ids: [1]}, scripts: &x {discover: false}, shield_zones: *x",
          1, "not read: main: a list of resources is incomplete: the platform answered 401"),

@@ -115,7 +115,7 @@ async def test_a_process_of_another_total_waits_and_is_ready_until_the_last_of_t
             sharing.exporter("new", total=2, index="auto") as new,
             sharing.exporter("newer", total=2, index="auto") as newer,
         ):
-            words = "ready, spare: exporters with shard.total 1 are running, here it is 2\n"
+            words = "ready, spare: exporters with shard.total 1 are running, this one has 2\n"
 
             async def is_waiting() -> bool:
                 return [await text(one, "/-/ready") for one in (new, newer)] == [words, words]

@@ -116,7 +116,7 @@ def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None
         with capture_logs() as logs:
             assert driver.poll(45) == 0
         assert [(line["event"], line["target"]) for line in logs] == [
-            ("row of a target is damaged, its counters start again at 0", "dns_zone/102")
+            ("row of a target is damaged, the counters in it start again at 0", "dns_zone/102")
         ]
 
 

@@ -51,7 +51,7 @@ def test_the_address_of_the_state_is_read_from_its_file_again_at_each_use(tmp_pa
     [
         (b"", "is empty"),
         (b"caf\xc3\xa9", "contains a line break or another character that is not printable ASCII"),
-        (b'"hunter2"\n', "has quotes around the secret, which would be taken for a part of it"),
+        (b'"hunter2"\n', "has quotes around the secret; the quotes would be a part of the secret"),
         (b"\xef\xbb\xbf\n\xff", "is not UTF-8 text on line 2"),
         (None, "is a directory, expected a file"),
     ],

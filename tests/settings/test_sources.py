@@ -50,7 +50,7 @@ def test_what_no_line_of_a_table_holds(tmp_path: Path) -> None:
     ("host_name", "message"),
     [
         ("edge-exporter-2.svc", None),
-        ("laptop.net7", "host name 'laptop' does not end in a number, as 'exporter-0' does"),
+        ("laptop.net7", "host name 'laptop' does not end in a number; expected one such as 'exporter-0'"),
         ("a-1000002", "host name 'a-1000002' ends in 1000002, expected a number below shard.total, which is 3"),
     ],
 )
@@ -105,7 +105,7 @@ def test_every_flag_and_its_variable_set_the_same(flag: Flag, tmp_path: Path, mo
 
 @pytest.mark.parametrize("host", ["\udcff", "[1.2.3.4]", "[::1::]", "ä..example", f"{'a' * 64}.example"])
 def test_an_address_whose_host_cannot_be_looked_up_is_refused(host: str) -> None:
-    with pytest.raises(ConfigurationError, match="base_url: is not a URL"):
+    with pytest.raises(ConfigurationError, match="base_url: cannot be used"):
         load(None, {"--base-url": f"https://{host}:8443/edge"}, ENOUGH)
 
 

@@ -165,7 +165,9 @@ class EndpointMetric(Section):
         default_factory=dict, description="An info metric: names of labels, with expressions for their values."
     )
     label: LabelName | None = Field(
-        default=None, description="A label; its values are the keys of the object, or the first entries of the pairs."
+        default=None,
+        description="A label; its values are the keys of the object, or the first entries of the pairs, that the "
+        "expression gives.",
     )
     scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for the values.")
 
@@ -262,11 +264,11 @@ class Endpoint(Section):
         )
 
     def _label_conflicts(self, *, has_own_targets: bool) -> Iterator[Conflict]:
-        new_kind = self.label or self.name
+        new_kind, key = self.label or self.name, "label" if self.label else "name"
         or_key = f", or the key 'kind: {new_kind}'" if new_kind in KIND_LABELS else ""
-        taken = f"'{new_kind}' is already a kind of target; expected another label{or_key}"
+        taken = f"'{new_kind}' is already a kind of target; expected another {key}{or_key}"
         unused = "needs the key 'each' or 'ids'; without them, the targets already have labels"
         yield from broken(
             (self.label is not None and not has_own_targets, "label", unused),
-            (has_own_targets and new_kind in _TAKEN_KINDS, "label" if self.label else "name", taken),
+            (has_own_targets and new_kind in _TAKEN_KINDS, key, taken),
         )

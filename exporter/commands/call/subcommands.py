@@ -84,7 +84,7 @@ def _option(parameter: Parameter) -> click.Option:
     text = parameter.help
     if parameter.secret:
         kind = _Secret(encoding="utf-8")
-        text += " It is read from the file; - for standard input."
+        text += " The option names a file with the value; - for standard input."
     elif parameter.allowed is not None:
         make_enum: Any = IntEnum  # mypy knows only members that stand in the source
         numbers = make_enum("Numbers", {name: number for number, name in parameter.allowed.items()})

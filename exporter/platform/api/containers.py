@@ -19,7 +19,7 @@ TAGS = Operation(
     help="Lists the tags of a container image; the request only reads, although it is a POST.",
     answer=TypeAdapter(list[Each[ContainerImageTag]], config=ConfigDict(defer_build=True)),
     parameters=(
-        Parameter("registryId", "body", "string", "The registry: dockerhub, github, or its number."),
+        Parameter("registryId", "body", "string", "The registry: dockerhub, github or the number of a registry."),
         Parameter("imageName", "body", "string", "The image's name."),
         Parameter("imageNamespace", "body", "string", "The image's namespace."),
     ),

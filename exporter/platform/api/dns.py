@@ -91,7 +91,7 @@ class DnsRecordScanJob(PascalWire):
 STATISTICS = Operation(
     name="dns_statistics",
     path="/dnszone/{id}/statistics",
-    help="Query statistics of a DNS zone, by default of the last 30 days.",
+    help="Statistics of the queries to a DNS zone, by default of the last 30 days.",
     answer=TypeAdapter(DnsZoneStatistics),
     parameters=(
         Parameter("id", "path", "integer", "DNS zone id (int64)."),

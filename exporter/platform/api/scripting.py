@@ -103,7 +103,7 @@ UPDATE = Operation(
 READ_BY_UPDATE = replace(
     UPDATE,
     name="script_read_by_update",
-    help="Reads a script by an update without changes; polls use it only with `read: update`.",
+    help="Reads a script by an update without changes; polls send this request only with `read: update`.",
     parameters=(_SCRIPT_ID,),
     writes=False,
 )
@@ -113,7 +113,7 @@ READ = replace(
     READ_BY_UPDATE,
     name="script",
     method="GET",
-    help="A script, with its month's cost, requests and CPU time.",
+    help="A script, with the month's cost, requests and CPU time.",
     documented=False,
 )
 

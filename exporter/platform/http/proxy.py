@@ -68,7 +68,7 @@ def proxy_of(base_url: str) -> httpx.Proxy | None:
     except (ValueError, httpx.InvalidURL):
         is_usable = False
     if not is_usable or has_ambiguous_password(address):
-        expected = "one such as http://proxy.example.net:3128, a password percent-encoded (@ as %40, / as %2F)"
+        expected = "one such as http://proxy.example.net:3128, where a password is percent-encoded (@ as %40, / as %2F)"
         raise errors.ProxyFault(f"{variable} is not the URL of an HTTP proxy; expected {expected}")
     return proxy
 

@@ -46,7 +46,7 @@ def test_a_typing_error_in_a_pattern_is_found_from_the_empty_panel(platform: Pla
     assert ended.code == 0
     assert ended.out.splitlines() == [
         "edge_dns_queries_total: dns_zone/101 (prod-shop.example) of main",
-        f"  not asked for: {path}:5: accounts[0].dns_zones.include: leaves it out",
+        f"  not asked for: {path}:5: accounts[0].dns_zones.include: leaves the target out",
     ]
 
 
