@@ -1,8 +1,8 @@
 """Checks a configuration, and prints its faults and the results of the polls."""
 
 import asyncio
+import io
 import json
-import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,17 +54,15 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
 
 
 def _poll_all(settings: Settings) -> Sequence[AccountResult]:
-    with (
-        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
-        click.progressbar(length=0, show_pos=True, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar,
-    ):
+    # The results of the polls are printed instead of the log. The log stays in memory: if it went to a file that is
+    # closed afterwards, the next file or connection could get the number of that file, and receive later lines.
+    configure("error", stream=io.StringIO())
+    with click.progressbar(length=0, show_pos=True, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
 
         def draw(done: int, total: int) -> None:
             bar.length = total
             bar.update(done - bar.pos)
 
-        # The results of the polls are printed instead of the log.
-        configure("error", stream=nowhere)
         return asyncio.run(first_round(settings, draw))
 
 
