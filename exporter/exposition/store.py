@@ -216,7 +216,7 @@ class Store:
                 self.change(key, (), (*status.families, TARGET_UP.name, LAST_SUCCESS.name))
 
     def expire(self) -> None:
-        """Remove the platform families whose values have expired."""
+        """Remove the platform families whose values have expired; their targets are not up any more."""
         now = self.monotonic()
         for status in self.statuses.values():
             if not status.families or status.expires > now:
@@ -225,7 +225,8 @@ class Store:
                 # The interval may have become longer since the poll.
                 status.expires = self._deadline(status)
             if status.expires <= now:
-                status.since, status.up = status.since or self.wall(), False
+                status.up = False
+                status.since = status.since or self.wall()
                 status.message = status.message or TOO_LATE
                 self.change(status.key, status.health(), status.families)
                 status.families = ()

@@ -345,6 +345,7 @@ class Schedule:
             ahead += pace.cost(name) / pace.rate
 
     def _lacks_name(self, collector: str, target: Target) -> bool:
+        # The series of a list contain no names of targets.
         if self.plans[collector].collector.discovers:
             return False
         if target.kind == "account":
