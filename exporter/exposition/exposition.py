@@ -106,8 +106,7 @@ class Exposition:
                 if name in self._blocks:
                     chunks[name][key] = chunk
         for name, changed in chunks.items():
-            block = self._blocks[name]
-            block.segments = with_changes(block.segments, changed)
+            self._blocks[name].segments = with_changes(self._blocks[name].segments, changed)
 
     def build(self) -> Generation:
         """Return a generation: the segments, and the program's own metrics with their current values."""

@@ -285,6 +285,7 @@ class Schedule:
             self._forget(renewed)
 
     def _schedule_changed_targets(self) -> None:
+        """If the targets have changed, keep the due times of known targets, and schedule new ones, in turns."""
         if self._version == self._registry.version:
             return
         self._version = self._registry.version
