@@ -38,9 +38,10 @@ NAMES = "names"
 POLLED_SHIELD_ZONES = "shield_zone"
 
 
-def without_names(target: Target) -> Target:
-    """Return a target without the entry NAMES in `watched`."""
-    return replace(target, watched=tuple(entry for entry in target.watched if entry != NAMES))
+def has_status(collector: Collector, target: Target) -> bool:
+    """Return whether polls of a target have a status. With discovery off, polls that only look up names have none."""
+    other_lists = tuple(entry for entry in target.watched if entry != NAMES)
+    return collector.wants(replace(target, watched=other_lists))
 
 
 # Errors that further calls of the account would probably have, too.

@@ -26,8 +26,8 @@ BUSY_SECONDS = 2.0
 _READING_SECONDS = 10.0
 # The suffixes of the files that SQLite keeps next to the database: the journal, and the index of the journal.
 _JOURNAL = ("-wal", "-shm")
-# Errors after which the connection stays open. On a full disk, closing the connection would remove the journal: the
-# next commit would find room, and the commit after it would fail again.
+# Errors after which the connection stays open. A full disk is one of them: closing the connection would remove the
+# journal, which frees a little room, so that commits would succeed and fail in turns.
 _PASSING = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL})
 # Errors that mean that the content of the file is damaged; SQLITE_ERROR means that a table is missing.
 _DAMAGES = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})

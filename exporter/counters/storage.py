@@ -44,7 +44,9 @@ class Storage(Protocol):
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Open the storage, also after a loss. Return the stored rows; none if the ledger is to write all rows again.
+        """Open the storage, at first or when it is closed again, and return the stored rows.
+
+        After an empty result, the ledger writes all of its rows again.
 
         Raises:
             StateLockedError: another process has the state file.

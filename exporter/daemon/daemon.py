@@ -123,25 +123,29 @@ class Daemon:
         else:
             await self._start_spare()
             self._log.info("waiting for a shard", reason=self.why_spare())
-        self._tasks.repeat("shard", min(SEEK_SECONDS, settings.state.lease / 5), partial(self._seek_shard, database))
+        seconds = min(SEEK_SECONDS, settings.state.lease / 5)
+        self._tasks.repeat("shard", seconds, partial(self._keep_or_seek_shard, database))
 
-    async def _seek_shard(self, database: "PostgresStorage") -> None:
+    async def _keep_or_seek_shard(self, database: "PostgresStorage") -> None:
         if self._has_shard():
             self._show_held(database)
             return
         async with self._reloading:
             if self.work.ledger.is_taken:
-                # The lost shard's counters may be outdated; the rows are read again when a shard is taken.
-                lost, reason = self.work.shard.index, self.work.ledger.fault
-                self._log.error("shard lost, waiting for a free one", shard=lost, reason=reason)
-                await self.work.stop()
-                await self._start_spare()
+                await self._give_up_lost_shard()
             shard = await self._claim(database)
             if shard is not None:
                 spare = self.work
                 await self._start_work(shard, database)
                 # The spare is stopped last: if the start of the new work fails, the spare goes on.
                 await spare.stop()
+
+    async def _give_up_lost_shard(self) -> None:
+        # The lost shard's counters may be outdated; the rows are read again when a shard is taken.
+        lost, reason = self.work.shard.index, self.work.ledger.fault
+        self._log.error("shard lost, waiting for a free one", shard=lost, reason=reason)
+        await self.work.stop()
+        await self._start_spare()
 
     async def _start_spare(self) -> None:
         await self._start_work(Shard(None, self.settings.shard.total), MemoryStorage())

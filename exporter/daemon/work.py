@@ -1,7 +1,7 @@
 """The parts that poll, count and render for one shard."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 
 from exporter.blocking import blocking
@@ -20,7 +20,7 @@ from exporter.exposition.store import HEALTH, STATES, Status, Store
 from exporter.label_values import label_value
 from exporter.platform.operation import normalized_url
 from exporter.polling.failure_log import FailureLog
-from exporter.polling.pace import Account
+from exporter.polling.pace import Account, Plan
 from exporter.polling.poll import Poller
 from exporter.polling.schedule import Schedule
 from exporter.settings.model import Settings
@@ -154,9 +154,7 @@ class Work:
         their account has changed.
         """
         schedule, former_plans = self.schedule, self.schedule.plans
-        new_plans = await blocking(self.renderer.thread, plans_of, settings)
-        # An unchanged plan must stay the former object, because the schedule compares plans by identity.
-        plans = {name: former_plans[name] if former_plans.get(name) == new else new for name, new in new_plans.items()}
+        plans = await self._new_plans(settings)
         families = [*catalogue.families([plan.collector for plan in plans.values()]), *HEALTH]
         await blocking(self.renderer.thread, self.renderer.exposition.declare, families, settings.series.serves)
         # There is no `await` from here until `tick`: no other task may run while the settings are applied in part.
@@ -171,12 +169,23 @@ class Work:
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_corrections(families)
         schedule.use(plans, accounts)
-        for status in list(self.store.statuses.values()):
-            if status.target.client_name in moved or not self._is_polled(status):
-                self.store.remove(status.target, (status.collector,))
+        self._remove_unprovided(moved)
         await self.poller.tick()
         self.show()
         await self.accounts.discard_former(former)
+
+    async def _new_plans(self, settings: Settings) -> dict[str, Plan]:
+        # On a thread, because compiling the expressions of endpoints and matching patterns of `series` may take long.
+        new_plans = await blocking(self.renderer.thread, plans_of, settings)
+        former_plans = self.schedule.plans
+        # An unchanged plan must stay the former object, because the schedule compares plans by identity.
+        return {name: former_plans[name] if former_plans.get(name) == new else new for name, new in new_plans.items()}
+
+    def _remove_unprovided(self, moved: Collection[str]) -> None:
+        """Remove series that no poll provides any more, and those of the accounts and databases in `moved`."""
+        for status in list(self.store.statuses.values()):
+            if status.target.client_name in moved or not self._is_polled(status):
+                self.store.remove(status.target, (status.collector,))
 
     def _is_polled(self, status: Status) -> bool:
         plan = self.schedule.plans.get(status.collector)
@@ -186,8 +195,7 @@ class Work:
         # A status may be of a target that the collector finds in the answer for an account, and does not poll itself.
         if target.kind != plan.collector.polls:
             return True
-        # With discovery off, the collector may still look up names, but a poll that only looks up names has no status.
-        return plan.collector.wants(discovery.without_names(target))
+        return discovery.has_status(plan.collector, target)
 
     def show(self) -> None:
         """Update the metrics of accounts and targets that do not come from a poll."""

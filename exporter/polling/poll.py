@@ -9,8 +9,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from structlog.typing import FilteringBoundLogger
 
 from exporter.clock import Clocks
+from exporter.collectors import discovery
 from exporter.collectors.collector import Collector, Context, Outcome, PollResult
-from exporter.collectors.discovery import without_names
 from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.exposition.store import GONE, Store
 from exporter.label_values import limit_gauges
@@ -87,10 +87,9 @@ class Poller:
             polled = await self._fetch(poll)
         except Exception as error:  # noqa: BLE001 - the boundary of a poll
             fault = self._log_unexpected(poll, poll.target, error)
-            if poll.plan.collector.wants(without_names(poll.target)):
+            if discovery.has_status(poll.plan.collector, poll.target):
                 polled = PollResult((Outcome(poll.target, error=fault),))
             else:
-                # The poll only looked up names. Such polls have no outcome that could replace this one later.
                 polled = PollResult((), naming_error=fault)
         finally:
             self.schedule.answered(poll)

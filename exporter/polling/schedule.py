@@ -137,6 +137,8 @@ class Schedule:
         whose key has a problem. Running polls with a former plan or account are cancelled.
         """
         self._due = {name: due for name, due in self._due.items() if plans.get(name) is self.plans[name]}
+        self._version = None
+        # An account whose key has a problem is tried at once, because the reload may have mended it.
         self._forget(
             name
             for name, account in self.accounts.items()
@@ -152,9 +154,8 @@ class Schedule:
             self._telemetry.missed.labels(name)
 
     def _forget(self, accounts: Iterable[str]) -> None:
-        """Make the next `refresh` schedule the targets of these accounts as new targets."""
+        """Forget the due times of the targets of these accounts; for `refresh`, they are then new targets."""
         names = set(accounts)
-        self._version = None
         self._discovered -= names
         for name in names:
             self._heaps.pop(name, None)
@@ -223,9 +224,9 @@ class Schedule:
         return [poll.task for poll in self.running.values() if poll.task is not None]
 
     def _regular_time(self, key: PollKey, interval: float, now: float) -> float:
-        """Return a target's first regular time that is at least half an interval after `now`."""
+        """Return a target's first regular time that is at least half an interval after `now`, when a poll begins."""
         # Regular times are the multiples of the interval on the monotonic clock, plus this offset in seconds.
-        offset = self._places[key.collector].get(key.target, 0.0) * interval
+        offset = self._places[key.collector][key.target] * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
 
     def _next_entry(self, client_name: str) -> DueEntry | None:
@@ -282,6 +283,7 @@ class Schedule:
             self.accounts[name].client.credential.clear_problem()
             self._log.info("key has changed, polling at once", account=name)
         if renewed:
+            self._version = None
             self._forget(renewed)
 
     def _schedule_changed_targets(self) -> None:

@@ -54,11 +54,13 @@ class MetricsEndpoint:
             await _send(send, form, _cut(selected), len(selected), gzip=gzip)
 
     def ready(self, scope: Scope) -> ReadyAnswer | None:
-        """Return the compressed answer to a scrape without a filter, if it may be sent in one piece; else None."""
+        """Return the compressed answer to a scrape without a filter; None if it is too large, or must omit counters."""
         form, gzip = negotiate(scope["headers"])
         body = self.parts.renderer.current.bodies[form].packed
-        is_ready = gzip and not scope["query_string"] and len(body) <= LARGEST_AT_ONCE
-        return (_headers(form, len(body), gzip=True), body) if is_ready and self.parts.ledger.may_serve() else None
+        is_sent_at_once = gzip and not scope["query_string"] and len(body) <= LARGEST_AT_ONCE
+        if not is_sent_at_once or not self.parts.ledger.may_serve():
+            return None
+        return _headers(form, len(body), gzip=True), body
 
     async def select(self, wanted: Filter, form: Format, *, gzip: bool = False) -> bytes:
         """Return the part of the exposition that a filter selects, without counters if `Ledger.may_serve` is false."""

@@ -88,9 +88,11 @@ def _waits_for(parts: Parts, process: Process) -> str:
 
 
 def _credential_problems(parts: Parts, process: Process) -> str:
-    """Return the problems of the accounts' credentials (without accounts: the databases') in words; empty if none."""
+    """Return what is wrong with the accounts' credentials, in words; without accounts, with those of the databases."""
     known = parts.schedule.accounts
-    problems = {name: known[name].client.credential.problem for name in process.account_up or known}
+    # `account_up` has no databases. If it is empty, all of `known` are databases.
+    names = process.account_up or known
+    problems = {name: known[name].client.credential.problem for name in names}
     return ", ".join(f"the credential of {name} {problem}" for name, problem in problems.items() if problem)
 
 

@@ -68,7 +68,7 @@ def _why_unknown(parts: Parts, label: str, explained: Json) -> str:
     kinds = parts.explainer.kinds()
     kind, _, _ = label.partition("/")
     if kind not in kinds:
-        # `absences` also explains names, which are no labels.
+        # The name of a target is refused here, although `explained` may have an answer for the name.
         why = "not a kind and an id"
     elif label in explained["others"]:
         why = explained["others"][label]

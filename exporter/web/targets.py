@@ -30,8 +30,7 @@ def all_statuses(parts: Parts) -> Iterator[Status]:
     for name, plan in parts.schedule.plans.items():
         for target in parts.registry.targets(plan.collector.polls):
             is_new = PollKey(target.key, name) not in store.statuses
-            # If discovery is off, the collector of discovery may still look up names; such polls have no status.
-            if is_new and plan.collector.wants(discovery.without_names(target)):
+            if is_new and discovery.has_status(plan.collector, target):
                 yield Status(target, name, success=store.remembered(name, target))
 
 

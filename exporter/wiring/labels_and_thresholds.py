@@ -1,6 +1,6 @@
 """Serves the labels, thresholds of alerts, and monthly budgets of scripts that the settings define for targets."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from exporter.exposition.store import ALERT_THRESHOLD, TARGET_LABELS, Store
@@ -56,23 +56,40 @@ class LabelsAndThresholds:
 
     def _show_budgets(self, settings: Settings) -> None:
         # For each of the two gauges: label values → value.
-        served: dict[tuple[str, str, str], float] = {}
-        unmatched: dict[tuple[str, str], bool] = {}
+        served: dict[tuple[str, ...], float] = {}
+        unmatched: dict[tuple[str, ...], bool] = {}
         for account in settings.accounts:
             budgets = account.scripts.monthly_budget_dollars
             scripts = self.registry.polled(account.name, "script").values()
-            for script in scripts:
-                # A budget for the name has priority over one for the id.
-                budget = budgets.get(script.name, budgets.get(script.id))
-                if budget is not None:
-                    served[account.name, script.id, label_value(script.name)] = budget
-            # A budget may match a script that is not known yet, or has no known name yet. Scripts of other shards are
-            # not known here: a budget matches no script at all if the budget is unmatched in all shards.
+            served |= _served_budgets(account.name, budgets, scripts)
+            # Until the list is complete and all names are known, each budget may still match a script.
             if self.registry.is_known_whole(account.name, "script") and all(script.name for script in scripts):
-                ids_and_names = {script.id for script in scripts} | {script.name for script in scripts}
-                unmatched |= {(account.name, key): key not in ids_and_names for key in budgets}
+                unmatched |= _unmatched_budgets(account.name, budgets, scripts)
         self.telemetry.show(self.telemetry.script_budget, served)
         self.telemetry.show(self.telemetry.script_budget_unmatched, unmatched)
+
+
+def _served_budgets(
+    account: str, budgets: Mapping[str, float], scripts: Iterable[Target]
+) -> dict[tuple[str, ...], float]:
+    served: dict[tuple[str, ...], float] = {}
+    for script in scripts:
+        # A budget for the name has priority over one for the id.
+        budget = budgets.get(script.name, budgets.get(script.id))
+        if budget is not None:
+            served[account, script.id, label_value(script.name)] = budget
+    return served
+
+
+def _unmatched_budgets(
+    account: str, budgets: Iterable[str], scripts: Collection[Target]
+) -> dict[tuple[str, ...], bool]:
+    """Return whether each budget matches none of the scripts, which are those of this shard.
+
+    A budget matches no script of the account if the budget is unmatched in every shard.
+    """
+    ids_and_names = {script.id for script in scripts} | {script.name for script in scripts}
+    return {(account, key): key not in ids_and_names for key in budgets}
 
 
 def _families(settings: Settings, target: Target) -> tuple[Family, ...]:

@@ -196,7 +196,7 @@ class EndpointMetric(Section):
         yield from self._secret_conflicts(source)
 
     def _secret_conflicts(self, source: str) -> Iterator[Conflict]:
-        """Refuse an expression that could make a secret in the answer a value of `label`."""
+        """Refuse an expression by which a secret in the answer could become a value of `label`."""
         expression = self.value or self.days or self.month
         # The names of branches are the values of the label: then no value of the label comes from the answer.
         if not self.label or expression is None or expression.branches() is not None:

@@ -24,7 +24,7 @@ LIST_SUFFIX = "_list"
 
 
 class _Announced(Enum):
-    """Whether a page of a list says that another page follows."""
+    """What a page of a list says about the next page: that one follows, that none follows, or nothing."""
 
     ANOTHER_PAGE = auto()
     NO_PAGE = auto()

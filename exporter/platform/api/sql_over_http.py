@@ -175,7 +175,7 @@ async def is_readonly(caller: Caller, sql: str) -> bool:
     try:
         return _DESCRIPTION.validate_python(result).is_readonly
     except ValidationError:
-        raise WrongShape("the description of a query has another shape than expected", status=200) from None
+        raise WrongShape("the answer that describes a query has another shape than expected", status=200) from None
 
 
 def _pipeline_of(
