@@ -139,7 +139,7 @@ _FAILURES = row(
         "Targets whose last poll failed, or whose values are too old, the longest without success first, and last those"
         " without any success; at most 100.",
         "Follow the account to its failures by reason. If a target never succeeded, usually its id is wrong, or the key"
-        " may not read it: `edge-exporter check` polls each target once, and shows why a poll fails.",
+        " may not read it: `edge-exporter check` polls the targets, and shows why a poll fails.",
         Table(sort="Without success", none="Nothing fails."),
         columns.ACCOUNT,
         Column("Collector", label="collector", width=170),

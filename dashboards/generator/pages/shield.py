@@ -163,7 +163,7 @@ _ZONES = row(
     panel(
         "Zones",
         "Shield zones and how they are protected; at most 100.",
-        "With its WAF off, a zone is not protected by it. Many disabled or log-only rules weaken the WAF.",
+        "If the WAF is off, no rules of the WAF protect the zone. Many disabled or log-only rules weaken the WAF.",
         Table(sort="Zone", ascending=True, height=9),
         *columns.OF_SHIELD_ZONE,
         Column("Plan", label="plan"),
