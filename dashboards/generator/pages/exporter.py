@@ -136,8 +136,8 @@ _CALLS = row(
     panel(
         "Operations",
         "Calls a second, their mean duration, and retries a second; the 20 operations with the most calls.",
-        "To save calls, lengthen the interval of the collector with the most calls. If calls are slow, max_in_flight must be"
-        " at least calls a second times duration.",
+        "To save calls, lengthen the interval of the collector with the most calls. If calls are slow, max_in_flight"
+        " must be at least calls a second times duration.",
         Table(sort="Calls"),
         Column("Operation", label="operation"),
         Column("Calls", _MOST_CALLED, unit="reqps", width=115),
