@@ -233,7 +233,7 @@ class Explainer:
             return Finding(Cause.FAILING, f"the counters cannot be read or saved: {fault}")
         # The message of a poll that succeeded, if not empty, says why the target has no series.
         why_none = status.message if status.up else ""
-        return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, or missing in the answer")
+        return Finding(Cause.PLATFORM_HAS_NONE, why_none or "null, missing or unreadable in the answer")
 
 
 def _has_families(collector: Collector, target: Target) -> bool:

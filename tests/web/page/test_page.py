@@ -219,7 +219,7 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda setup: stale(setup, 2), "2 of 2 targets fail."),
         (removed, "What disappeared <i>7 script/7 60 min ago"),
         (lambda setup: setattr(setup.registry, "shard", Shard(1, 3)), "There is nothing to poll."),
-        (lambda setup: setattr(setup.registry, "shard", Shard(1, 3)), "Shard 2 of 3"),
+        (lambda setup: setattr(setup.registry, "shard", Shard(1, 3)), "Shard (from 0) 1 of 3"),
         (lambda _: None, "There are no targets yet."),
         # Without what is known of an account's last answer, as for a database.
         (lambda setup: setup.up.clear(), "main no recent answer"),
