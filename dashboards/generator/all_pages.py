@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from dashboards.generator.other_metrics import with_remaining
 from dashboards.generator.page import Page
 from dashboards.generator.pages import database, dns, exporter, overview, scripts, shield, zone
 from dashboards.generator.queries import alerts
-from dashboards.generator.without_panel import with_remaining
 
 WRITTEN: tuple[Page, ...] = (
     overview.PAGE,

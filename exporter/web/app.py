@@ -24,14 +24,12 @@ from exporter.web.parts import Parts
 from exporter.web.security_headers import with_headers
 from exporter.web.status import health, status_of
 from exporter.web.target_page import target_page
-from exporter.web.targets import find_targets
+from exporter.web.targets import PAGE_ROWS, find_targets
 from exporter.web.url_fields import Json
 
 # Reloads the configuration, and returns its faults; empty if the configuration is in force now.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
-# The most targets that the status page shows at a time.
-ROWS = 100
 # Small answers are not compressed. The level is the fastest one, because compressed answers are not kept.
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
 # The name of a file that the pages load → the file's media type.
@@ -89,7 +87,7 @@ class _Endpoints:
 
     async def status(self, request: Request) -> Response:
         parts = self._parts()
-        found = find_targets(parts, request.query_params, ROWS)
+        found = find_targets(parts, request.query_params, PAGE_ROWS)
         return self._page("status.html", {"status": status_of(parts), "found": found})
 
     async def target(self, request: Request) -> Response:
