@@ -21,6 +21,8 @@ def main() -> None:
     if sys.argv[1:2] == ["run"]:
         _handle_early_signals()
     fill_closed_streams()
+    # Print a character that the encoding of the locale lacks as an escape, as Python does on standard error.
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a file, not another TextIO
     _clean_environment()
     # An import can lose the KeyboardInterrupt that Python raises at Ctrl-C; the system's default ends the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
