@@ -128,7 +128,7 @@ COLLECTOR: TargetCollector[Breaches] = TargetCollector(
         ),
         Metric(
             "edge_shield_rate_limit_breaches_total",
-            "Breaches of the rate limit by action since the exporter first saw it, counted from "
+            "Breaches by action since the exporter first saw the rate limit, counted from "
             "ratelimitOverviewPastTwentyEightDays, polled; action is unclassified if the platform reports no actions.",
             labels=("action",),
             counted=lambda limit: limit.sources_by_action(),

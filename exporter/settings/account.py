@@ -152,7 +152,7 @@ class AccountSettings(Section):
         default_factory=dict, description="Labels of every target of the account, in edge_target_labels."
     )
     target_labels: tuple[TargetLabelsSettings, ...] = Field(
-        default=(), description="Labels of targets by their names; these have priority over the labels of all targets."
+        default=(), description="Labels of targets by name; these labels have priority over `labels`."
     )
     dns_zones: DnsZonesSettings = DnsZonesSettings()
     scripts: ScriptsSettings = ScriptsSettings()
