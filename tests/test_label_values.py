@@ -21,7 +21,7 @@ async def test_series_beyond_the_bound_are_counted_while_their_target_is_served(
     off, body = {"discover": False}, '{"TotalQueriesServed": 6, "QueriesByTypeChart": {"1": 1, "2": 2, "5": 3}}'
     zone = {"dns_zones": {**off, "ids": [101]}, "scripts": off, "shield_zones": off}
     answer = {"kind": "status", "path": "/dnszone/101/statistics", "status": 200, "body": body}
-    series = {"max_label_values": 1, "deny": ["edge_dns_record_scan_.*", "edge_dns_routed_.*", "edge_shield_.*"]}
+    series = {"max_label_values": 1, "allow": ["edge_dns_window_record_queries", "edge_exporter_series_dropped"]}
     async with exporter_parts(account=zone, more={"series": series}, fault=answer) as parts:
         await parts.settle()
         for served, left_out in ((1, {("edge_dns_window_record_queries",): 2.0}), (0, {})):

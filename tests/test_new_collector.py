@@ -15,11 +15,12 @@ GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NAME = "dns_zone_traffic"
 # The tests that list all collectors, or all of their files.
 AFFECTED = (
-    *("tests/commands/test_reference.py", "tests/test_layers.py"),
+    *("tests/commands/test_reference.py", "tests/test_layers.py", "tests/web/page/test_page.py"),
     *(
         "tests/dashboards/test_queries.py::test_every_family_stands_on_a_dashboard",
         "tests/dashboards/test_dashboards.py",
     ),
+    "tests/targets/test_target_states.py::test_what_was_not_polled_yet_is_pending_in_the_metric_the_api_and_the_sentence",
     *("tests/test_golden.py", "tests/test_faults.py::test_a_platform_that_refuses_connections_is_one_failure_a_target"),
 )
 

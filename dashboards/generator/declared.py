@@ -25,7 +25,9 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
     title = info.name.removeprefix("edge_").removesuffix("_total").removesuffix("_info").replace("_", " ").capitalize()
     act = f"Compare it with the days before. If series are missing, `edge-exporter explain {info.name}` says why."
     step = intervals.written(collector.interval)
-    shows = f"{info.help} The graph shows how long ago that was." if _is_moment(info) else info.help
+    shows = info.help
+    if _is_moment(info):
+        shows += " The graph shows how long ago that was; a negative value is how long it takes until then."
     if info.name.endswith("_info"):
         query = Query(highest(top(gauge(info.name, *matchers), _MOST_ROWS), *info.labels), step=step)
         return Panel(title, info.help, act, Table(sort="Value"), (query,), width)
