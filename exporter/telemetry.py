@@ -41,7 +41,7 @@ class Telemetry:
         registry: the registry of these metrics; prometheus-client's global registry is not used.
 
     Attributes:
-        set_aside_at: when a damaged state file was last renamed in this run, in unix seconds; None if never.
+        set_aside_at: when an unusable state file was last renamed in this run, in unix seconds; None if never.
     """
 
     def __init__(self, registry: CollectorRegistry, version: str) -> None:
@@ -222,6 +222,6 @@ class Telemetry:
                 self.corrections.labels(info.name)
 
     def record_set_aside(self, at: float) -> None:
-        """Record that a damaged state file was renamed at this time, in unix seconds."""
+        """Record that an unusable state file was renamed at this time, in unix seconds."""
         self.set_aside_at = at
         self.ledger_set_aside.set(at)

@@ -122,7 +122,7 @@ def test_answers_carry_the_labels_that_are_shown(month: Month, shown: tuple[Page
         ("edge-shield", "Zones", 5, {"shield_zone_id": "3"}, 1),
         # Each process makes its own calls, so they add up: two processes, two endpoints and two codes.
         ("edge-exporter", "API budget", 0, {"account": "main"}, 8 / 60),
-        # The columns without a label show the first queries: this one is when the state was damaged.
+        # The columns without a label show the first queries: this one is when the state file was set aside.
         ("edge-exporter", "Instances", 7, {"instance": "exporter-0:9877"}, 1000 * (END.timestamp() - 43200)),
     ],
 )

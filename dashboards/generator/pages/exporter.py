@@ -29,8 +29,8 @@ def _rate(name: str, *by: str) -> str:
 
 _LATELY = f"last_over_time({series('edge_exporter_build_info', INSTANCE)}[1d])"
 _FILES = f"{series('process_open_fds', INSTANCE)} / {series('process_max_fds', INSTANCE)}"
-_DAMAGED = replace(
-    moment("Damaged", _by_instance("edge_exporter_ledger_set_aside_timestamp_seconds")),
+_SET_ASIDE = replace(
+    moment("Set aside", _by_instance("edge_exporter_ledger_set_aside_timestamp_seconds")),
     steps=red_from(1),
     words=(Word("0", "never", Colour.GOOD),),
 )
@@ -41,9 +41,9 @@ _INSTANCES = row(
     panel(
         "Instances",
         "Every exporter that Prometheus scraped within the day: its shard, whether its newest configuration is in"
-        " force, whether its counters can be saved, and when its state was damaged.",
+        " force, whether its counters can be saved, and when an unusable state file was set aside.",
         "DOWN: read the last lines of its log. REFUSED: `edge-exporter check --config FILE` names the faults. Counters"
-        " DOWN: the log says why. Damaged: keep the renamed file, and check the disk.",
+        " DOWN: the log says why. Set aside: keep the renamed file; the log says what is wrong with it.",
         Table(sort="Shard", ascending=True, none="No exporter was scraped within the day."),
         Column("Instance", label="instance", width=150),
         # An exporter that is down has no build information now, but it had within the day.
@@ -67,7 +67,7 @@ _INSTANCES = row(
         share("Open files", highest(_of_exporters(_FILES), "instance"), width=115),
         moment("Started", highest(_of_exporters(series("process_start_time_seconds", INSTANCE)), "instance")),
         moment("Configured", _by_instance("edge_exporter_config_last_reload_success_timestamp_seconds")),
-        _DAMAGED,
+        _SET_ASIDE,
         Query(highest(series("edge_exporter_shard_info", INSTANCE), "instance", "shard", "shards")),
         Query(highest(series("edge_exporter_build_info", INSTANCE), "instance", "version")),
     ),
