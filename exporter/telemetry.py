@@ -164,7 +164,7 @@ class Telemetry:
         self.targets = gauge(
             "edge_targets{account, state}",
             "Targets by state: up, failing, or pending (not polled since the start). Counted every five seconds, once "
-            "for each collector that polls the target.",
+            "for each of a target's collectors.",
         )
         self.target_removed = gauge(
             "edge_target_removed_timestamp_seconds{account, target, name}",

@@ -27,7 +27,7 @@ def panel(collector: Collector, info: FamilyInfo, matchers: tuple[str, ...], wid
     step = intervals.written(collector.interval)
     shows = info.help
     if _is_moment(info):
-        shows += " The graph shows how long ago that was; a negative value is how long it takes until then."
+        shows += " The graph shows how long ago that was; below zero, the time is in the future."
     if info.name.endswith("_info"):
         query = Query(highest(top(gauge(info.name, *matchers), _MOST_ROWS), *info.labels), step=step)
         return Panel(title, info.help, act, Table(sort="Value"), (query,), width)
