@@ -19,7 +19,7 @@ def test_the_texts_of_the_package_are_those_of_the_list(name: str) -> None:
 def test_a_change_of_a_stable_metric_stands_in_the_changelog() -> None:
     infos = (info for _, _, found in sections() for info in found if stability(info) == "stable")
     declared = sorted(f"{info.name} {info.kind} {','.join(info.labels)}".rstrip() for info in infos)
-    unreleased = (ROOT / "CHANGELOG.md").read_text().partition("## Unreleased\n")[2].partition("\n## ")[0]
+    unreleased = (ROOT / "CHANGELOG.md").read_text().partition(" (unreleased)\n")[2].partition("\n## ")[0]
     announced = unreleased.partition(HEADING)[2].partition(":\n\n")[0]
     changed = [line for line in STABLE.read_text().splitlines() if line not in declared]
     silent = [line for line in changed if f"`{line.split()[0]}`" not in announced]
