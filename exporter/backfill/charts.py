@@ -1,7 +1,7 @@
 """Reads from the platform's charts the counts of days that the daemon's counters leave out.
 
-The counters of the daemon are called live counters here. A live counter begins on a certain UTC day. Of earlier
-days, it contains at most what the platform added to their counts later.
+The counters of the daemon are called live counters here. A live counter begins on a certain UTC day. Of an earlier
+day, it contains only what the platform added to the count of that day afterwards.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ BREACH_DAYS = 28
 # For how many seconds failed calls of a poll may be repeated. The wait for the budget is a part of this time.
 RETRY_SECONDS = 600.0
 
-# A counter's family, and the values of the metric's own labels → ordinal of a UTC day → the count in the chart.
+# A counter's family, and its label values without the target's → ordinal of a UTC day → the count in the chart.
 Shown = dict[tuple[FamilyInfo, LabelValues], dict[int, float]]
 
 
@@ -131,7 +131,7 @@ class AccountCharts:
         # Each of the target's live counters has begun by the latest of these days: only earlier days are read.
         days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
         shown = await self._read_charts(collector, target, days_to_read)
-        # With the name in the row, the labels are those of the live series. Labels need no payload, only the target.
+        # The labels of the live series have the name in the row. These labels need no payload, only the target.
         named = target if row is None else replace(target, name=row.name)
         target_labels = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past: list[PastSeries] = []

@@ -1,4 +1,4 @@
-"""Counts a poll of a target: computes the state of the target's families after the poll from the state before."""
+"""Counts polls: computes a target's next state from its stored state and the counts of a poll."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -26,8 +26,8 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
         full_from: the ordinal of the day on which the family began, or the `next_day` of a dropped series if later.
             A series that is new in a later answer is counted in full from this day on, unless `is_bounded`.
         absent_since: label values of series without a readable source in the last answer → since when, in unix seconds.
-        is_bounded: whether label values were once left out because of the limit. Then a new series begins at 0,
-            because its label value may have been left out before.
+        is_bounded: whether label values were ever left out because of `max_label_values`. If so, a new series begins
+            at 0, because its label value may be one of those.
         shapes: the values of `DayBuckets.is_whole` in the last answer that had days; empty if no answer had days.
     """
 
@@ -39,7 +39,7 @@ class CountedFamily(msgspec.Struct, array_like=True, frozen=True):
     shapes: frozenset[bool] = frozenset()
 
     def is_continued_by(self, digest: bytes, shapes: frozenset[bool]) -> bool:
-        """Return whether an answer continues the family: digests and, if both have some, shapes are equal."""
+        """Return whether an answer continues the family. Digests must be equal; shapes too, if both are known."""
         have_one_shape = not shapes or not self.shapes or shapes == self.shapes
         return digest == self.digest and have_one_shape
 
@@ -108,7 +108,7 @@ def count_poll(
     for count in counts:
         sources = {labels: source for labels, source in count.sources if _is_readable(source)}
         if count.sources and not sources:
-            # No source is readable: the family is treated as missing in the answer. A count without sources is not: it
+            # If no source is readable, the family is treated as missing in the answer. A count that has no sources
             # begins the family, so that label values of later answers are counted in full.
             continue
         name = count.info.name
@@ -118,7 +118,7 @@ def count_poll(
         if before is not None and not before.is_continued_by(digest, shapes):
             counted.restarted.append(name)
             before = None
-        # `full_from`: the day from which on the values of a new series are counted in full. If None, it begins at 0.
+        # `full_from`: a new series is counted in full from this day on. If None, the new series begins at 0.
         if before is None:
             # Nothing is known of the time before this answer.
             family, full_from = CountedFamily(digest, poll.today, shapes=shapes), None
@@ -164,7 +164,7 @@ def _size(source: Source) -> float:
 
 
 def oldest_day(sources: Sources) -> int:
-    """Return the ordinal of the oldest day in any source; 0 without days. A source may omit days without a count."""
+    """Return the ordinal of the oldest day in all sources; 0 without days. One source may omit days without a count."""
     days = [min(source.days) for source in sources.values() if isinstance(source, DayBuckets) and source.days]
     return min(days, default=0)
 

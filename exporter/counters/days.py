@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from exporter.metric import DayBuckets, LastChange, is_count
 
-# The age, in days, at which days are closed. The platform's windows have fewer days: 28 and 31.
+# The age at which a day is closed (`DaySeries`). Days of this age have left the platform's windows of 28 and 31 days.
 HORIZON_DAYS = 45
 # The age difference, in days, of the oldest and the newest day in the shortest window, which has 28 days.
 SHORTEST_WINDOW_SPAN = 27
@@ -117,8 +117,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         # If the platform's time is unknown, `today` is this machine's day, and a chart may contain later days.
         newest = max(today, *source.days)
         # A window may begin in the middle of a day, whose value is then incomplete. So the oldest day of an answer is
-        # left out if it is old enough to be the oldest day of a window. A younger one is complete: the platform has
-        # left out days without a count. An oldest day before day 0 is left out at any age: only rises would count.
+        # left out, unless it is too young to be the oldest day of a window: then it is complete. Before day 0, the
+        # oldest day is left out at any age, because only a rise of its value would count.
         is_oldest_left_out = oldest < self.first_day or newest - oldest >= SHORTEST_WINDOW_SPAN
         last_values, changed = self.highs | self.lasts, Days()
         for ordinal, value in source.days.items():

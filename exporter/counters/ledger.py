@@ -94,12 +94,12 @@ class Ledger:
         self._has_read_rows = False
         # The rows, as last read or committed. Their data stay packed, because there are many rows.
         self._rows: dict[PollKey, StateRow] = {}
-        # The rows that the next commit writes, or deletes where there is None.
+        # Key → the row that the next commit writes, or None if that commit deletes the row.
         self._unsaved: dict[PollKey, StateRow | None] = {}
         # The rows of the last attempt to commit. Even if the attempt failed, these rows may have been written.
         self._attempted: Changes = {}
-        # The keys of the rows that this process has committed. Other rows were read, perhaps from a backup, and may be
-        # older than the counters that were served before.
+        # The keys of the rows that this process has committed. Other rows were read, perhaps from a backup: they may be
+        # older than the counters that were served before, and are not served.
         self._counted: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}
         # The restarts of counters that were logged already, as collector, account, family and new digest.

@@ -10,9 +10,9 @@ from exporter.counters.days import PollTime
 from exporter.metric import MonthToDate
 
 DAY_SECONDS = 86_400.0
-# A fall to below this share of the highest value may be a reset on any day. A smaller fall may be a reset on the first
-# day of a month, or after a day without a poll. Such a fall is a reset if the next poll's value is below the last
-# accepted value, too. Other falls are corrections.
+# A fall to below this share of the highest value is deep. In a new month, a deep fall is a reset. A deep fall in the
+# same month, or a smaller fall on the first day of a month or after a day without a poll, is a reset only if the next
+# poll's value is below the last accepted value, too. Other falls are corrections.
 RESET_SHARE = 0.5
 # Some platforms reset the month late, but within this many seconds. After a day without a poll, a higher value is taken
 # for one of the new month only if this many seconds of the month have passed.
@@ -22,8 +22,8 @@ LATE_RESET_SECONDS = 6 * 3600.0
 class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
     """A counter over a month-to-date value.
 
-    A fall that may be a reset is accepted only if the next poll confirms the fall. After a reset, a value that may come
-    from before the reset is accepted only when polls have found such values for a day.
+    If it is uncertain whether a fall is a reset, the next poll decides. For a day after a reset, a value of at least
+    `former` may come from before the reset. Such values are accepted when polls have found them for a day.
 
     Attributes:
         month: the month of the last accepted value, as a number (`month_of`).

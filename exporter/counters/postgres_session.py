@@ -110,13 +110,13 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         return rows
 
     def check_own(self, *, is_own: bool) -> None:
-        """If another session of the server has executed the statement, end this session, and raise StorageError."""
+        """If another session executed the last statement (not `is_own`), end this session, and raise StorageError."""
         if not is_own:
             self.end()
             raise StorageError(_POOLER)
 
     async def wait(self, gen: Generator[Any, Any, R], *_: Any, **__: Any) -> R:  # noqa: ANN401 - as in the library
-        """Wait at most `reliable_seconds` for an answer; then end the session: a proxy may hide a lost server."""
+        """Wait for an answer. After `reliable_seconds` without one, end the session: a proxy may hide a lost server."""
         try:
             async with asyncio.timeout(self.reliable_seconds):
                 return await wait_async(gen, self.pgconn.socket)
@@ -143,7 +143,7 @@ def _session_settings(lease: float) -> dict[str, str]:
     """Return the settings of the session on the server, which need no privileges.
 
     With these settings, the server ends a session that sends no statement, or does not receive an answer, for
-    `lease` seconds. The time limit of a statement is shorter than `Session.reliable_seconds`.
+    `lease` seconds. The server cancels a slow statement before this process ends the session (`reliable_seconds`).
     """
     lease_ms = str(int(lease * 1000))
     return {

@@ -34,7 +34,7 @@ class PostgresStorage(Storage):
 
     Attributes:
         index: this process's shard; None before `claim` has locked one, and after `open` has raised ShardTakenError.
-        obstacle: why `claim` last returned None; empty if it has not returned yet, or has returned a shard since.
+        obstacle: why `claim` last returned None; empty before that, and again after `claim` has returned a shard.
         locks: the locks of the installation's shards.
         has_answered: whether `claim` or `open` has ever had a session in which the table existed or was created.
     """
@@ -158,7 +158,7 @@ class PostgresStorage(Storage):
             session.check_own(is_own=is_own)
 
     async def read(self, collectors: Collection[str]) -> dict[PollKey, StateRow]:
-        """Return the rows of some collectors, of all shards; empty without a table. Exporters may write rows meanwhile.
+        """Return the rows of some collectors, of all shards; none if there is no table. Exporters may write meanwhile.
 
         Raises:
             StorageError: the database cannot be used now.

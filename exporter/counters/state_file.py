@@ -21,7 +21,7 @@ from exporter.log import logger
 from exporter.targets.target import PollKey
 
 SCHEMA_VERSION = 4
-# How long a call waits for a lock of another process on the database; a reader that is not the exporter waits longer.
+# How many seconds the exporter waits if another process has locked the database; `rows_of` waits longer.
 BUSY_SECONDS = 2.0
 _READING_SECONDS = 10.0
 # The suffixes of the files that SQLite keeps next to the database: the journal, and the index of the journal.
@@ -99,7 +99,7 @@ class FileStorage(Storage):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:
                 self._lock = _take_lock(self._path)
-            # A file that is open, and that `_has_file_open` did not find, is not at its path, or was emptied.
+            # If a file is open here, `_has_file_open` has found that it is no longer at its path, or was emptied.
             if self._database is not None:
                 self._log.error("state file was lost, it is written again", path=self.location)
                 self._disconnect()
@@ -208,7 +208,7 @@ _DELETE = "DELETE FROM row WHERE collector = ? AND account = ? AND kind = ? AND 
 
 
 def rows_of(path: Path, collectors: Collection[str]) -> dict[PollKey, StateRow]:
-    """Return the rows of some collectors in a state file, which an exporter may use. Checksums are not compared.
+    """Return the rows of some collectors in a state file, also while an exporter uses it. Checksums are not compared.
 
     Raises:
         StorageError: the file cannot be read.
@@ -242,7 +242,7 @@ def _take_lock(path: Path) -> TextIO:
 
 
 def rename_aside(path: Path, now: float) -> Path:
-    """Rename an unusable state file, and its journal. Return the new path, with the time `now` (unix seconds).
+    """Rename an unusable state file, and its journal. Return the new path, which shows the time `now` (unix seconds).
 
     Raises:
         OSError: a file cannot be renamed.

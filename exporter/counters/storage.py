@@ -25,7 +25,7 @@ class ShardTakenError(StorageError):
 class Storage(Protocol):
     """Keeps the ledger's rows, in a file (`state_file.py`) or in PostgreSQL (`postgres_storage.py`).
 
-    The ledger awaits one method at a time. In this class, the methods keep nothing.
+    The ledger awaits one method at a time. The methods of this class do nothing: `MemoryStorage` inherits them.
 
     Attributes:
         location: where the rows are kept, without a secret.
@@ -44,7 +44,7 @@ class Storage(Protocol):
         return True
 
     async def open(self) -> dict[PollKey, StateRow]:
-        """Open the storage, at first or when it is closed again, and return the stored rows.
+        """Open the storage, for the first time or again, and return the stored rows.
 
         After an empty result, the ledger writes all of its rows again.
 

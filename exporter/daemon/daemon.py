@@ -243,7 +243,7 @@ class Daemon:
         async with asyncio.timeout(LOAD_SECONDS):
             loaded = await blocking(self._configuration, self.load)
             kept = {name: getattr(self.settings, name) for name in ("web", "state", "shard")}
-            # Changes of these sections need a restart, so the old ones stay. `build` divides budgets by `shard.total`.
+            # Changes of these sections need a restart. `build` must not use them: it divides budgets by `shard.total`.
             settings = loaded.model_copy(update=kept)
             accounts = self.work.accounts.build(settings)
             # A changed path needs a restart. Then the file in use is not read again, because it may be gone.

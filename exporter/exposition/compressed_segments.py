@@ -117,7 +117,7 @@ class Segment:
         return [plain[begin:end] for begin, end in found]
 
     def with_changes(self, changes: Iterable[tuple[PollKey, bytes]]) -> "list[Segment]":
-        """Return the segments that replace this one after changes: target, new chunk (empty: the target is removed)."""
+        """Return the segments that replace this one after changes (target, chunk). An empty chunk removes a target."""
         former = self.chunks()
         keys, chunks = list(self.keys), list(former)
         for key, chunk in changes:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from exporter.log import logger
 from exporter.platform.errors import PlatformError
 
-# The highest number of targets that are named between two calls of `sum_up`: for the failures of an account with one
-# reason, and for the recoveries of an account. Further targets are counted.
+# Between two calls of `sum_up`, at most this many failing targets of an account are named for each reason, and at most
+# this many recovered ones. Further targets are counted.
 MOST_NAMED = 20
 
 

@@ -3,9 +3,9 @@
 The three rules:
 
 1. A collector's polls of an account are spread evenly over the interval, in the order in which the configuration and
-   the lists name the targets. The exposition compresses series in the order of ids: if the targets have that order,
-   too, series that are compressed together change at about the same time. New targets are polled as soon as the budget
-   allows. New targets whose series may need names from a discovery wait for the discovery, at most `NAMES_SECONDS`.
+   the lists name the targets. If that is the order of ids, targets that the exposition compresses together change at
+   about the same time, so less is compressed again. New targets are polled as soon as the budget allows. New targets
+   whose series may need names from a discovery wait for the discovery, at most `NAMES_SECONDS`.
 2. After a failure, a target is due again within a minute, and a list within ten seconds. Each further failure doubles
    this time. A regular time that is earlier has priority; an answer can ask to wait longer. If the key cannot be used,
    or the budget is too small for the configured intervals, the target waits for its regular time.
@@ -224,7 +224,7 @@ class Schedule:
         return [poll.task for poll in self.running.values() if poll.task is not None]
 
     def _regular_time(self, key: PollKey, interval: float, now: float) -> float:
-        """Return a target's first regular time that is at least half an interval after `now`, when a poll begins."""
+        """Return the regular time after a poll that begins at `now`: the first at least half an interval later."""
         # Regular times are the multiples of the interval on the monotonic clock, plus this offset in seconds.
         offset = self._places[key.collector][key.target] * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
@@ -287,7 +287,7 @@ class Schedule:
             self._forget(renewed)
 
     def _schedule_changed_targets(self) -> None:
-        """If the targets have changed, keep the due times of known targets, and schedule new ones, in turns."""
+        """If targets have changed, keep known targets' due times, and schedule new ones, the collectors in turns."""
         if self._version == self._registry.version:
             return
         self._version = self._registry.version

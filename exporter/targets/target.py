@@ -47,7 +47,7 @@ class TargetKey(NamedTuple):
 
     @property
     def database(self) -> str:
-        """For a database or a query: the database's name, maybe with slashes; `*` for the id `*` (all queries)."""
+        """For a database or a query: the database's name, maybe with slashes. For the id `*` (any query): `*`."""
         if self.kind != "query":
             return self.id
         database, _, _ = self.id.rpartition("/")
@@ -77,7 +77,7 @@ class Target:
         watched: an image's tags to watch for, or the names of the lists that are requested for an account.
         interval: seconds from one poll to the next; None if the collector's interval is used.
         key: the target's identity.
-        client_name: the account, or the database with a prefix, whose client and budget its polls use.
+        client_name: the account, or the database with a prefix, whose client and budget polls of the target use.
     """
 
     account: str
