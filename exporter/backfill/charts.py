@@ -177,7 +177,7 @@ class AccountCharts:
         return {day: count for day, count in whole.items() if day in window and day < self.today}
 
     def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets, oldest: int) -> Mapping[int, float]:
-        """Return ordinal → count of the days that a chart contains from their beginning; today may be one of them."""
+        """Return ordinal → count of the days whose beginning a chart contains; today may be one of them."""
         if collector is dns_statistics.COLLECTOR:
             # The requested window begins at midnight (`Windowed`).
             return source.days

@@ -113,7 +113,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         return _closed_up_to(series, limit), corrections
 
     def _changed_days(self, source: DayBuckets, today: int, oldest: int) -> Days:
-        """Return the days to count: those with a new value, except closed days and an oldest day that is incomplete."""
+        """Return the days with a new and valid value, except closed days and an oldest day that may be incomplete."""
         # If the platform's time is unknown, `today` is this machine's day, and a chart may contain later days.
         newest = max(today, *source.days)
         # A window may begin in the middle of a day, whose value is then incomplete. So the oldest day of an answer is

@@ -130,7 +130,7 @@ class Ledger:
         return self._task is not None and not self._task.done()
 
     def why_no_counters(self) -> str:
-        """Return `fault`, or an empty text if the storage has a row that this process has committed."""
+        """Return why no counters are served yet (`fault`); empty if this process has committed a row."""
         return "" if self._counted else self.fault
 
     def may_serve(self) -> bool:

@@ -14,8 +14,8 @@ DAY_SECONDS = 86_400.0
 # same month, or a smaller fall on the first day of a month or after a day without a poll, is a reset only if the next
 # poll's value is below the last accepted value, too. Other falls are corrections.
 RESET_SHARE = 0.5
-# Some platforms reset the month late, but within this many seconds. After a day without a poll, a higher value is taken
-# for one of the new month only if this many seconds of the month have passed.
+# A platform may reset a value up to this many seconds after a month has begun. If a value has risen during a day
+# without a poll, it is taken for one of the new month only after these seconds.
 LATE_RESET_SECONDS = 6 * 3600.0
 
 
@@ -34,8 +34,8 @@ class MonthSeries(msgspec.Struct, array_like=True, frozen=True, tag="m"):
         closed: the counter's value at the last reset; 0 without a reset.
         wall_time: `PollTime.wall` of the last poll.
         has_fallen: whether the last poll found a fall that may be a reset; then the next poll decides.
-        former: the last accepted value before the last fall that was a reset. None without such a fall, and None again
-            after a value of at least `former` is accepted.
+        former: the last accepted value before the last reset by a fall. None before the first, and None again after a
+            value of at least `former` is accepted.
         guard_seconds: for how many seconds after the last poll a value of at least `former` is not accepted.
         is_held: whether the last poll had a value of at least `former` that was not accepted.
     """

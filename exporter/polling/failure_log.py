@@ -36,7 +36,7 @@ class FailureLog:
             self._log.info("target recovered", **facts)
 
     def note_list(self, collector: str, account: str, error: PlatformError | None) -> None:
-        """Log it if a list begins to fail, or succeeds again; `error` is None after a success."""
+        """Log when a list begins to fail, and when it succeeds again; `error` is None after a success."""
         mark, facts = (collector, account), {"collector": collector, "account": account}
         if error is not None and mark not in self._failing_lists:
             self._failing_lists.add(mark)

@@ -121,7 +121,7 @@ class Schedule:
         self._unnamed: dict[str, list[PollKey]] = {}
         # The accounts for which `discovered` was called.
         self._discovered: set[str] = set()
-        # The number of failures since the last success, without those while the key or the budget was a problem.
+        # Poll → failures since the last success, except those while the key was unusable or the budget too small.
         self._failures: dict[PollKey, int] = {}
         # Account → the number of polls whose calls have not ended.
         self._calling: dict[str, int] = {}
