@@ -21,7 +21,7 @@ def main() -> None:
     if sys.argv[1:2] == ["run"]:
         _handle_early_signals()
     fill_closed_streams()
-    # Print a character that the encoding of the locale lacks as an escape, as Python does on standard error.
+    # If the encoding of the locale lacks a character, print an escape in its place, as Python does on standard error.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a file, not another TextIO
     _clean_environment()
     # An import can lose the KeyboardInterrupt that Python raises at Ctrl-C; the system's default ends the process.
@@ -40,8 +40,8 @@ def main() -> None:
 
 
 def _handle_early_signals() -> None:
-    """Handle signals until the daemon has its handlers: SIGTERM ends the process at once; SIGHUP is kept until then."""
-    # The first process of a container ignores SIGTERM without a handler. Nothing has to be saved yet.
+    """Until the daemon has its handlers, let SIGTERM end the process at once, and let SIGHUP wait."""
+    # Without a handler, the first process of a container would ignore SIGTERM. There is nothing to save yet.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
 

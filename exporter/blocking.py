@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Creates an executor for calls of a kind. The argument is the name of the kind, with which the threads' names begin.
+# Creates an executor for one kind of calls. The argument names the kind; the names of the threads begin with this name.
 Executors = Callable[[str], Executor]
 
 

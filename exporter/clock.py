@@ -80,7 +80,7 @@ class PlatformTime:
 
         Returns:
             The date if it is accepted, otherwise `now()`. If `now()` is None, the earlier of the date and this
-            machine's time, because a series that begins too late would lose days.
+            machine's time: with too late a time, a new series would leave out days.
         """
         unix_seconds = date.timestamp()
         self.offset = unix_seconds - self._clocks.wall()

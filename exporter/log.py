@@ -23,7 +23,7 @@ _PIECE = 4096
 # How long a piece waits for a slow reader. After this time, lines are lost until the reader reads again.
 _PATIENCE_MS = 100
 
-# The keys whose values are tracebacks. structlog prints tracebacks below the log line, in several lines.
+# The keys whose values are tracebacks. structlog prints tracebacks below the log line, so they keep their line breaks.
 _TRACEBACK_KEYS = frozenset({"stack", "exception"})
 
 
@@ -80,7 +80,7 @@ def _report_of_lost(lines: int) -> str:
 # Cached, because a reload configures the logs again, and the writer must keep its number of lost lines.
 @lru_cache(maxsize=1)
 def _without_blocking(out: TextIO) -> TextIO:
-    """Return a stream to the descriptor of `out` that loses lines instead of blocking; without a descriptor, `out`."""
+    """Return a stream that writes to `out`, but loses lines instead of blocking; `out` itself without a descriptor."""
     try:
         fd = out.fileno()
     except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
@@ -89,7 +89,7 @@ def _without_blocking(out: TextIO) -> TextIO:
 
 
 class _NonBlockingWriter(io.TextIOBase):
-    """Writes log lines to a descriptor. If it accepts no bytes for 0.1 s, as with a full pipe, lines are lost.
+    """Writes log lines to a descriptor. If the descriptor accepts no bytes for 0.1 s (a full pipe), lines are lost.
 
     Before the next line that can be written, a line says how many lines were lost.
     """
@@ -118,7 +118,6 @@ class _NonBlockingWriter(io.TextIOBase):
         """Write a text; if the descriptor does not accept the whole text in time, `lines` more lines are lost."""
         data = text.encode(self._encoding, "backslashreplace")
         if self._is_cut:
-            # End the line of which only the first part was written.
             data = b"\n" + data
         while data:
             if not self._is_writable():
@@ -140,7 +139,7 @@ def _event_first(_logger: object, _method: str, line: structlog.typing.EventDict
 
 
 def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Escape the texts of a log line, because some come from the platform; structlog shows other values by `repr`."""
+    """Escape the texts of a log line: some come from the platform. For other values, structlog uses `repr`."""
     escaped = {}
     for name, value in line.items():
         keep = "\n" if name in _TRACEBACK_KEYS else ""

@@ -23,7 +23,7 @@ from exporter.telemetry import Telemetry
 from exporter.validation.types import format_duration
 from exporter.wiring.plans import collectors_of
 
-# Name of an operation → the setting with which the collector calls this operation instead of the one before it.
+# Name of an operation → the setting with which a collector calls it instead of the operation before it in `operations`.
 _INSTEAD = {"script_read_by_update": "read: update"}
 # The name of a family of the exporter itself → the collector in whose section the family is listed.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}
@@ -39,20 +39,22 @@ _NOTES = {
         "older than the newest day."
     ),
     "scripts": (
-        "Counters of month-to-date values count the rises of the value. A fall of the value is\n\n"
-        "- a reset, if the value falls to below half of the highest since the last reset, in a new UTC month;\n"
-        "- a reset, if the value falls to below half within a month, or by any amount on the first day of a month or "
-        "after 24 h without a poll, and the next poll also gives less than before the fall;\n"
-        "- otherwise a correction: the counter does not fall.\n\n"
-        "For a day after a reset, a value that is not below the last one before the reset counts only if it lasts for "
-        "24 h. A negative value is shown by the gauge and ignored by the counter.\n\n"
+        "Counters of month-to-date values count the rises of the value. A fall is a reset or a correction:\n\n"
+        "- In a new UTC month, a fall to below half of the highest value since the last reset is a reset.\n"
+        "- Three other falls can be a reset: to below half within a month, by any amount on the first day of a month, "
+        "and by any amount after 24 h without a poll. Such a fall is a reset if the next value is also lower than the "
+        "value before the fall.\n"
+        "- Every other fall is a correction: the counter does not fall.\n\n"
+        "For a day after a reset, a value may still come from before the reset. If it is not lower than the last value "
+        "before the reset, it is counted only after it has lasted for 24 h.\n\n"
+        "A negative value is shown by the gauge and ignored by the counter.\n\n"
         "What can still go wrong:\n\n"
         "- The rise between the last poll before a reset and the reset is unknown, and in no counter.\n"
         "- Two successive wrong answers below half are treated as a reset. Then the whole month is counted again when "
         "the right value is back. A lasting correction on a month's first day is also treated as a reset.\n"
-        "- If there was no poll for 24 h over the end of a month, and the value is higher than before, the whole value "
-        "is counted; that is too much if the platform resets more than 6 h late. In the first 6 h of a month, only the "
-        "rise is counted; that is too little if the platform has already reset.\n"
+        "- After more than 24 h without a poll, the first value in a new month may be higher than the last one. In the "
+        "first 6 h of the month, only the rise is counted: too little if the platform has already reset. Later, the "
+        "whole value is counted: too much if the platform has not reset yet.\n"
         "- If the value at the first poll is wrong and too low, the difference to the right value is counted later."
     ),
     "shield_rate_limits": (
@@ -67,7 +69,7 @@ Section = tuple[str, Collector | None, tuple[FamilyInfo, ...]]
 
 
 def sections(collectors: Sequence[Collector] = CATALOGUE) -> Iterator[Section]:
-    """Yield sections of families that no earlier section has: one for a collector, the last for the exporter itself."""
+    """Yield a section for each collector with families that no earlier section has, and one for the exporter itself."""
     own = tuple(Telemetry(CollectorRegistry(), __version__).families())
     listed: set[str] = set()
     for collector in collectors:

@@ -190,7 +190,7 @@ class Explainer:
                     yield target, None
                 else:
                     yield target, self._not_asked_for(selection.setting, "selects nothing that the family shows")
-            # A configured target that is not polled here belongs to another shard.
+            # Configured targets count, too: if they are not polled here, they belong to another shard.
             has_target = bool(not_selected or polled or selection.fixed)
             if not has_target:
                 yield Target(account, kind, ANY), self._of_no_target(selection)
@@ -219,10 +219,10 @@ class Explainer:
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
         """Return why a target lacks series of a family, according to the last poll; None if no series is absent."""
-        # The series of a kind that the collector does not poll come with a list of the account; that list has a status.
+        # If the collector does not poll this kind, the series come with a list of the account, which has a status.
         if status is None and target.kind != collector.polls:
             return self._of_list(collector, target.account)
-        # After a failure, the values of the last good answer are served until they expire.
+        # A failure is no cause yet while the values of the last good answer are still served.
         if status is None or not (status.families or status.up):
             return _of_unanswered(status)
         if info.name in status.left_out:

@@ -167,7 +167,7 @@ class LoopServer(uvicorn.Server):
             await self._make_room(accepted)
             protocol = make_protocol()
             connecting = self._run(self._connect(protocol, accepted))
-            # The connection may be closed during the handshake; `connection_made` replaces these functions.
+            # During the handshake, cancelling the task closes the connection. `connection_made` sets other functions.
             self._connections.add(protocol, waits=lambda: True, abort=connecting.cancel)
             # The connection starts, and other tasks run, before the next connection is accepted.
             await asyncio.sleep(0)
@@ -208,7 +208,7 @@ class LoopServer(uvicorn.Server):
         try:
             await self._app(scope, receive, send)
         except asyncio.CancelledError:
-            # Cancelled by `stop`, which has aborted the connection: uvicorn would log a traceback.
+            # If `stop` has cancelled this request, the error ends here: uvicorn would log it with a traceback.
             if not self.should_exit:
                 raise
 

@@ -67,7 +67,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         if self.pipeline:
             # Otherwise a client could queue thousands of requests whose answers it never takes.
             self.transport.abort()
-        # Bytes that came with the end of the former request are not counted; at least one byte has come.
+        # A request's first bytes may have come with the former request, and are not counted then; 1 starts the timer.
         self._unfinished_bytes = max(1, self._unfinished_bytes)
         super().on_message_begin()
 
@@ -76,7 +76,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         # `writelines` of some releases of Python 3.12 and 3.13 writes to a closing connection, and writes without a
         # limit (CVE-2024-12254).
         can_write = not self.transport.is_closing() and self.transport.get_write_buffer_size() == 0
-        # The head that is written here has no `Connection: close`.
+        # The head below has no `Connection: close`: requests that end the connection are left to the application.
         may_be_ready = can_write and cycle.keep_alive and cycle.scope["method"] == "GET"
         answer = self._ready(cast("Scope", cycle.scope)) if may_be_ready else None
         if answer is None:

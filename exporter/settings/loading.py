@@ -17,8 +17,8 @@ Given = dict[KeyPath, tuple[object, Place]]
 
 # Variables that Kubernetes sets in containers for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)")
-# Key that a flag or variable sets → the key that the value replaces in lower sources: only one of the two may be set.
-# Nothing replaces `url_file`, because no flag or variable sets `url`.
+# Only one key of each pair may be set: if a flag or variable sets the first, the second is ignored in sources of lower
+# precedence. `url` is no first key, because no flag or variable sets `url`.
 _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
 # Path of a removed key without list indices → what to use in place of the key; docs/upgrading.md says more.
 _REMOVED: Mapping[str, str] = {
@@ -61,7 +61,7 @@ def load(config: Path | None, flag_values: Mapping[str, str], environ: Mapping[s
 
 
 def _section_at(data: object, path: KeyPath) -> Mapping[str, object] | None:
-    """Return the section at a path in `data`; empty if nothing is there, None if there is no section, but other data.
+    """Return the section at a path in `data`; empty if nothing is there, None if something else is there.
 
     The step 0 of a path means the only item of a list; for a list of several items, the result is None.
     """
@@ -120,7 +120,7 @@ def _sections(data: Data, given: Given) -> dict[Any, Any]:
 
     pydantic-settings takes a whole list from one source, so an account or a database that is set here also gets the
     values in the file. If the file has something else in place of a section, such as a text or a list of several
-    accounts, the values of the section are left out. The fault is reported elsewhere.
+    accounts, the flags and variables of this section are left out. The fault is reported elsewhere.
     """
     sections: dict[Any, Any] = {}
     for path, (value, _) in given.items():

@@ -19,10 +19,10 @@ from exporter.validation.yaml_file import MarkedFile
 
 T = TypeVar("T")
 
-# A fault in a section whose values are valid one by one: the path of a key in it, or `()`, and the message.
+# A fault in a section whose single values are valid: a path in the section (empty for all of it), and the message.
 Conflict = tuple[KeyPath, str]
 
-# The type of errors whose message is complete already: from a section below, or from a conflict.
+# The type of errors whose message is complete already: from a section inside this one, or from a conflict.
 _WORDED = "worded"
 _LONGEST_SHOWN = 60
 # Type of pydantic's error → the expected value, if pydantic's message does not describe it plainly.
@@ -74,7 +74,7 @@ class Section(BaseModel):
 
 
 def leaves(section: Section, path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo, object]]:
-    """Yield path, field and value of the declared keys; for a section or a list of sections, those of its keys."""
+    """Yield path, field and value of each declared key. A key with sections is replaced by the keys of the sections."""
     for key, field in type(section).model_fields.items():
         value, place = getattr(section, key), (*path, key)
         if isinstance(value, Section):

@@ -138,7 +138,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def parse_flow_mapping_empty_value(self) -> NoReturn:
-        """Refuse a key without a colon. YAML reads `{api_key:KEY}` as such a key; its fault would show the secret."""
+        """Refuse a key without a colon, such as `{api_key:KEY}`: the fault of an unknown key would show the secret."""
         after = self.peek_token()  # type: ignore[no-untyped-call]
         raise _wrong("found a key without a value; expected a colon and a space after the key", after)
 

@@ -28,7 +28,7 @@ async def absences(parts: Parts, families: Collection[str], targets: Collection[
     """Return the absences of these families for these targets (labels or names); empty collections select all.
 
     In the result, `others` maps a given target without absences to the reason why there is none. In a spare, `absences`
-    is empty, and `others` maps the given targets, or `*` if none is given, to the reason why it polls no shard.
+    is empty, and `others` maps the given targets, or `*` if none is given, to the reason why the spare has no shard.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
     if why_spare := parts.process().spare:

@@ -76,7 +76,6 @@ class _Endpoints:
         found = health(parts)
         if found["waits_for"]:
             return _lines([f"not ready: {found['waits_for']}"], 503)
-        # From now on, the process counts as ready.
         parts.process().was_ready.set()
         # A spare counts as ready: a roll-out stops the exporter that has the shard only when the new one is ready.
         return _lines([f"ready, {found['spare']}" if found["spare"] else "ready"])

@@ -15,7 +15,7 @@ MOST_REMEMBERED = 64
 
 
 def _qualities(header: str) -> dict[str, float]:
-    """Return value → highest quality (0 if unreadable) in a header; other OpenMetrics than 1.0.0 is left out."""
+    """Return value → highest quality in a header (0 if unreadable); of OpenMetrics, only version 1.0.0 is included."""
     best: dict[str, float] = {}
     # White space and quotes have no meaning in the values that are served.
     for part in "".join(header.lower().replace('"', "").split()).split(","):

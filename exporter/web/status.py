@@ -12,7 +12,7 @@ from exporter.web.parts import Parts, Process
 from exporter.web.targets import all_statuses, count_states
 from exporter.web.url_fields import Json
 
-# Repeated work has stalled if no round has ended for `STALLED_ROUNDS` times `Round.seconds`, and for `SHORTEST_STALL`.
+# A task has stalled if no round has ended for the longer of `STALLED_ROUNDS * Round.seconds` and `SHORTEST_STALL`.
 STALLED_ROUNDS = 3
 SHORTEST_STALL = 30.0
 
@@ -77,7 +77,7 @@ def _ailment(parts: Parts, process: Process) -> str:
 
 
 def _waits_for(parts: Parts, process: Process) -> str:
-    """Return what readiness waits for; empty if for nothing, or if the process was ready before."""
+    """Return what is missing for readiness; empty if nothing is missing, or if the process was ready before."""
     if process.was_ready.is_set():
         return ""
     missing = process.unproven if parts.schedule.all_discovered() else "discovery has not ended"

@@ -111,7 +111,7 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
 
 
 def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
-    """Return label → value: that of the first matching entry with the label, else that of the account."""
+    """Return label → value. The first matching entry that has the label sets the value, else the account does."""
     labels = dict(account.labels)
     for entry in reversed(account.target_labels):
         if entry.match.search(target.name):

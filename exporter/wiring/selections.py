@@ -66,7 +66,7 @@ def _with_discovery(selection: Selection, section: DiscoveredSettings) -> Select
 
 def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]) -> Iterator[Selection]:
     for index, endpoint in enumerate(endpoints):
-        # Another endpoint has no targets of its own: it is polled for those of an account or of a kind.
+        # An endpoint without a kind of its own needs no selection: it is polled for the targets of another selection.
         if kind := endpoint.own_kind:
             fixed = tuple(Target(account.name, kind, target_id) for target_id in endpoint.ids)
             is_listed = endpoint.each is not None
@@ -75,7 +75,7 @@ def _endpoint_selections(account: AccountSettings, endpoints: Iterable[Endpoint]
 
 def _requested_lists(account: AccountSettings) -> tuple[str, ...]:
     zones, scripts, shields = account.dns_zones, account.scripts, account.shield_zones
-    # Patterns for shield zones are matched with the names of pull zones, and the search returns these names.
+    # Patterns for shield zones need the search, too: it returns the names of pull zones, which the patterns must match.
     is_searched = zones.discover or scripts.discover or (shields.discover and bool(shields.include + shields.exclude))
     has_ids = bool(zones.all_ids() or scripts.ids or shields.ids)
     lists = {

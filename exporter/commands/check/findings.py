@@ -25,7 +25,7 @@ from exporter.wiring.state_storage import database_problem
 
 _COLUMNS = ("COLLECTOR", "TARGET", "RESULT", "DETAIL")
 _COLOURS = {OK: "green", FAILED: "red"}
-# More targets of a collector than this number share a line of the table if their result and detail are equal.
+# If more than this many targets of a collector have the same result and detail, they share a line of the table.
 _MOST_ALIKE = 5
 
 

@@ -106,7 +106,6 @@ def _result(work: Work, name: str) -> AccountResult:
     plans, pace = work.schedule.plans, work.schedule.accounts[name].pace
     statuses = [one for one in all_statuses(work.parts) if one.target.client_name == name]
     target_count = len({one.target.key for one in statuses})
-    # The collectors that discover targets come first.
     order = sorted(plans, key=lambda collector: not plans[collector].collector.discovers)
     statuses.sort(key=lambda one: (order.index(one.collector), one.key))
     if statuses and all(map(_concerns_the_account, statuses)):

@@ -27,8 +27,8 @@ _MOST_CHECKS = 128
 class AccessControl:
     """ASGI middleware that admits requests as the web configuration says.
 
-    If users are configured, requests need a user's password, except reads of the health endpoints. Otherwise, changes
-    must come from a loopback address or, if client certificates are required, over a connection with a certificate.
+    If users are configured, all requests except reads of the health endpoints need a user's password. Without users,
+    changes must come from a loopback address or, if client certificates are required, over a connection with one.
     Changes with an Origin header are refused: they come from web pages, perhaps in a browser on this machine.
 
     Passwords are checked one after another. The last correct password of a user is remembered, as a digest that depends
@@ -82,7 +82,7 @@ class AccessControl:
             return
         if "origin" in headers:
             raise HTTPException(403, "a web page may not change anything here\n")
-        # A connection may be older than the configuration that requires a certificate.
+        # A connection that is older than the configuration may have no certificate.
         has_certificate = self._needs_certificate and scope.get("state", {}).get("has_certificate", False)
         if not (self._hashes or has_certificate or _is_loopback(scope["client"])):
             raise HTTPException(403, "changes from this address are refused; use loopback, or configure basic auth\n")

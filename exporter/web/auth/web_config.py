@@ -12,7 +12,7 @@ from exporter.validation.yaml_file import read_marked
 from exporter.web.auth.tls import TlsSettingError, TlsSettings, read_pems, server_context
 
 # The highest cost is 18: a check then takes about 20 seconds, and one more step would double the time. The last letter
-# of a salt has only two significant bits.
+# of a salt has only two significant bits, so it is one of four letters.
 _BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|1[0-8])\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}")
 # An empty section counts as absent: the server speaks plain HTTP.
 _OptionalTls = Annotated[TlsSettings | None, BeforeValidator(lambda given: None if given == {} else given)]
