@@ -131,7 +131,7 @@ class AccountCharts:
         # Each of the target's live counters has begun by the latest of these days: only earlier days are read.
         days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
         shown = await self._read_charts(collector, target, days_to_read)
-        # The labels of the live series have the name in the row. These labels need no payload, only the target.
+        # The live series are labelled with the name in the row. The labels need no payload, only the target.
         named = target if row is None else replace(target, name=row.name)
         target_labels = tuple(label_value(label.value(named, None)) for label in collector.labels)
         past: list[PastSeries] = []
