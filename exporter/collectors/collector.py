@@ -96,8 +96,8 @@ class Collector:
         families: every family that a poll can yield, in the order of the exposition.
         discovers: whether the collector reports lists of targets to `Context.report_found`.
         supplies_names: whether new targets may wait for names that the collector's polls find.
-        every_shard: whether every shard polls the target, because the answers contain targets of all shards. The series
-            of the polled target itself come only from that target's shard.
+        every_shard: whether every shard polls the target, because the answers also contain targets of other shards. The
+            series of the polled target itself come only from the shard of this target.
         owns_target: whether a 404 means that the target no longer exists. Then the target's families end
             for every collector that polls the target.
     """
@@ -267,7 +267,7 @@ def _samples(labels: LabelValues, metric: Metric[P], payload: P) -> tuple[Sample
 
 
 def _sources(metric: Metric[P], payload: P) -> tuple[tuple[LabelValues, Source], ...] | None:
-    """Return pairs of label values and source; empty without series; None if the payload has nothing to count."""
+    """Return the label values and the source of each series; None if the payload has nothing to count."""
     counted = metric.counted(payload) if metric.counted is not None else None
     if counted is None:
         return None

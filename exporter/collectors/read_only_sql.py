@@ -10,7 +10,7 @@ _COMMENT = r"--[^\n]*|/\*.*?(\*/|\Z)"
 _QUOTED = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]"""
 _QUOTED_OR_COMMENT = re.compile(f"{_QUOTED}|{_COMMENT}", re.DOTALL)
 _READING = re.compile(r"\s*(select|with|values|explain)\b", re.IGNORECASE)
-# Keywords of statements that may write, also after WITH or EXPLAIN. `replace(…)` is a function.
+# Keywords of statements that may write, also after WITH or EXPLAIN. The function `replace(…)` does not match.
 _WRITING = re.compile(r"\b(insert|update|delete|replace|pragma)\b(?!\s*\()", re.IGNORECASE)
 _MAY_WRITE = "the query must only read; it is not executed, because it may write"
 

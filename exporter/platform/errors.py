@@ -111,11 +111,11 @@ class RequestTimeout(StatusError, reason="request_timeout"):
 
 
 class RateLimited(StatusError, reason="rate_limited"):
-    """429: too many requests; or a pause is longer than the call may wait, and no request is sent."""
+    """429: too many requests. Also raised, without a request, if a pause is longer than the call may wait."""
 
 
 class ServerError(StatusError, reason="server_error"):
-    """5xx: the platform failed; or a status below 200 or above 599."""
+    """5xx: the platform failed. Also the class for a status below 200 or above 599."""
 
 
 class Redirected(StatusError, reason="redirect"):

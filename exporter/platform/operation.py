@@ -81,7 +81,7 @@ class Answer(Generic[T_co]):
     """A good answer.
 
     Attributes:
-        value: the payload, or a value derived from the payload. None from the client: the status is `absent`.
+        value: the payload (None for a status of `Operation.absent`), or a value derived from the payload.
         date: the platform's time at the answer, as `PlatformTime` computes it; None if this time is not known.
         raw: the body, masked by `body_without_secrets`; empty in an answer with a derived value.
         seconds: how long the last attempt took, to the end of the body; 0 if that is not known.

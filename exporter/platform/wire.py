@@ -141,8 +141,7 @@ _MOST_DESCRIBED = 3
 def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) -> T:  # noqa: ANN401 - JSON
     """Validate parsed JSON. If that fails, replace unreadable numbers and dates by null, and validate again.
 
-    A number that is out of range also counts as unreadable. A list of numbers or dates with an
-    unreadable one becomes null as a whole.
+    A number that is out of range also counts as unreadable. A list with an unreadable number or date becomes null.
 
     Args:
         validate: validates the JSON with pydantic.
@@ -203,7 +202,7 @@ def _is_unreadable(value: object, error_type: str) -> bool:
 
 
 def _field_of(path: Sequence[str | int]) -> str:
-    """Return the outermost field in a fault's path, without the `data` of an envelope; `data` if there is no other."""
+    """Return the outermost field in a fault's path that is not the `data` of an envelope; `data` if there is none."""
     return next((step for step in path if isinstance(step, str) and step != "data"), "data")
 
 

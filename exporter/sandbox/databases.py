@@ -1,4 +1,4 @@
-"""The databases of the account, with their files and open streams."""
+"""The databases of the account, with their files and open streams. A client continues a stream by its baton."""
 
 import contextlib
 import sqlite3
@@ -101,11 +101,11 @@ class Database:
         if parked is not None and parked.kind is kind:
             return parked.stream
         if parked is not None:
-            parked.stream.close()  # a baton is valid once, also with the wrong kind of token
+            parked.stream.close()  # a baton is valid only once, even if it came with the wrong kind of token
         raise ProtocolError("The baton is invalid, or its stream has expired")
 
     def _park(self, stream: Stream, kind: TokenKind) -> str:
-        """Keep a stream for the next pipeline, and return the baton that this pipeline has to contain."""
+        """Keep a stream for its client's next pipeline, and return the baton that the pipeline has to contain."""
         self._baton_count += 1
         baton = self._noise.guid(self._baton_count)
         self._parked[baton] = _Parked(stream, kind, self._clock.monotonic() + _BATON_SECONDS)

@@ -89,7 +89,7 @@ _HeaderName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9-]+$"), AfterV
 
 
 class Fault(BaseModel):
-    """A fault of requests of `path`, or of paths that `path_regex` matches as a whole.
+    """A fault for requests to `path`, or to the paths that `path_regex` matches as a whole.
 
     If both are None, the fault applies to all paths except those of the sandbox's own pages and control endpoints.
     `times` is the number of requests to which the fault applies; None means no limit.

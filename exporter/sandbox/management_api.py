@@ -54,7 +54,7 @@ def _require_script(world: World, script_id: int) -> int:
 
 
 def _has_default_error(resource_id: int) -> bool:
-    """Return whether `error` is an object in a successful answer, instead of null: the platform sends both forms."""
+    """Return whether the `error` of a successful answer is an object instead of null; the platform sends both forms."""
     return resource_id % 2 == 1
 
 

@@ -10,7 +10,7 @@ from exporter.sandbox.timestamps import DAY, iso_naive
 _INTERVAL_SECONDS: Final = 300
 _KEPT_SECONDS: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
-# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
+# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
 _FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
 _FRESH_SECONDS: Final = 30.0
 # A client may have inserted orders with other ids, or replaced the table by one with ids that are texts.

@@ -17,7 +17,7 @@ _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
 # A burst begins so early that it ends in its slot, because the breaches of a day are those of the day's slots.
 _LATEST_BURST_SECONDS: Final = _SLOT_SECONDS * 0.8
 _LONGEST_BURST_SECONDS: Final = 3_600
-# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
+# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST_SECONDS: Final = 1_800.0
 _SHORTEST_BURST_SECONDS: Final = 600.0

@@ -10,7 +10,7 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
-# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
+# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _JOB, _ACCOUNT, _ERROR = range(1, 10)
 # The scans of a zone depend on its `ResourceIds.place` modulo this number. The places named here have special scans.
 _VARIETY: Final = 12
@@ -60,7 +60,7 @@ class RecordScans:
         self._zones_without_scan: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scans fail, until scan_released or scan_forgotten. A never scanned zone still has no scan."""
+        """Make a zone's scans fail, until scan_released or scan_forgotten. A zone without a scan still has none."""
         self.release_scan(zone_id)
         self._zones_made_to_fail.add(zone_id)
 

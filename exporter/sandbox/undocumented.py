@@ -15,7 +15,7 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, mon
 from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
-# Purposes of numbers from `Noise`: the first of their `parts`, so that numbers for two purposes are independent.
+# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
 _BANDWIDTH, _REQUESTS, _ERRORS_3XX, _ERRORS_4XX, _ERRORS_5XX, _STORED, _CHARGES, _CPU, _CACHE_HITS = range(9)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]

@@ -155,7 +155,8 @@ class EndpointMetric(Section):
     name: Annotated[str, AfterValidator(_parse_metric_name)] = Field(description="The metric's name.")
     help: str = Field(default="", description="The metric's help text, one sentence.")
     value: ExpressionField | None = Field(
-        default=None, description="A gauge: an expression for its value; with label, for an object or a list of pairs."
+        default=None,
+        description="A gauge: an expression for its value or, if label is set, for an object or a list of pairs.",
     )
     days: ExpressionField | None = Field(default=None, description="A counter: an expression for a chart of days.")
     month: ExpressionField | None = Field(
@@ -198,7 +199,7 @@ class EndpointMetric(Section):
     def _secret_conflicts(self, source: str) -> Iterator[Conflict]:
         """Refuse an expression by which a secret in the answer could become a value of `label`."""
         expression = self.value or self.days or self.month
-        # The names of branches are the values of the label: then no value of the label comes from the answer.
+        # In an expression `{a: A, b: B}`, the keys are the values of `label`, so no value comes from the answer.
         if not self.label or expression is None or expression.branches() is not None:
             return
         if problem := _secret_problem(expression):

@@ -20,7 +20,7 @@ class Path:
 
     Attributes:
         text: the text in the configuration.
-        template: the path as an input of `str.format_map`, for the result of `parameters`.
+        template: the path with fields, into which `str.format_map` puts the result of `parameters`.
         has_target_id: whether the path contains `{id}`.
         days_ago: the numbers N of the placeholders `{days_ago:N}`.
     """

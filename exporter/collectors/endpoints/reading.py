@@ -65,7 +65,7 @@ def _read(
 
 
 def _convert_present(found: object, expression: Expression | None, document: object, convert: Convert[T]) -> T | None:
-    """Convert a result, also a null that the answer contains (`Expression.is_null`); None for a missing result."""
+    """Convert a result. Return None for a null, unless the answer itself contains this null (`Expression.is_null`)."""
     is_null_of_answer = expression is not None and expression.is_null(document)
     is_missing = found is None and not is_null_of_answer
     return None if is_missing else convert(found)
@@ -100,7 +100,7 @@ def _pairs(found: object) -> Mapping[str, object]:
     pairs: dict[str, object] = {}
     for label, value in _require_pairs(found, "Name"):
         if label is None:
-            # Like another missing field: no sample.
+            # A missing field gives no sample.
             continue
         key = _text(label)
         if key in pairs:

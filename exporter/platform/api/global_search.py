@@ -99,8 +99,8 @@ async def _first_page(caller: Caller) -> tuple[int, Answer[SearchResponse]]:
 async def list_resources(caller: Caller) -> Answer[SearchListing]:
     """List the resources of the account, page by page.
 
-    If the second or a later page fails, the resources of the pages before are returned, because platforms may refuse to
-    show more than 10,000 results, with any class of error.
+    If the second or a later page fails with any error, the resources of the pages before are returned, because
+    platforms may refuse to show more than 10,000 results.
 
     Raises:
         PlatformError: the first page gave no usable answer.
@@ -120,7 +120,7 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         if answer.value.total is not None:
             total = answer.value.total
         # Stop at a page without a new item: a platform that ignores `from` sends the first page again and again.
-        # An invalid item may be new; then the search goes on if the total says where to stop.
+        # An invalid item may be new. If there is a total, which says where to stop, the search goes on after its page.
         may_have_new = len(names) > known_before or (total is not None and len(readable) < len(items))
         is_last = total is not None and received >= total
         if is_last or not may_have_new:

@@ -256,7 +256,7 @@ class CustomWafRule(CamelWire):
     error_response: dict[str, Any] | None = None
 
     def has_error(self) -> bool:
-        """Return whether there is an error object; beside one, the platform may send a rule whose ids are 0."""
+        """Return whether there is an error object; the platform may send it together with a rule whose ids are 0."""
         return self.error_response is not None
 
 

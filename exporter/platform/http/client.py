@@ -96,7 +96,7 @@ class Client:
             await self._transport.aclose()
 
     def calls_until(self, moment: float) -> "PollCalls":
-        """Return the calls of a poll or another task; answers are useless after `moment` on the monotonic clock."""
+        """Return the `PollCalls` of a poll or another task, whose answers are useless after `moment` (monotonic)."""
         return PollCalls(self, moment)
 
     def utc_now(self) -> datetime:
@@ -116,8 +116,8 @@ class Client:
     async def attempt(self, call: "ReadyCall[T]", time_limit: float) -> Answer[T]:
         """Send a call once, and read its answer; report the result to the observer and the rate limiter.
 
-        `time_limit` is in seconds. A longer duration is reported as `time_limit`, because the clock goes on while the
-        machine is suspended.
+        `time_limit` is in seconds. The clock goes on while the machine is suspended, so a longer duration is reported
+        as `time_limit`.
 
         Raises:
             PlatformError: there is no usable answer.
@@ -218,7 +218,7 @@ class ReadyCall(Generic[T]):
 
 @dataclass(slots=True, eq=False)
 class PollCalls:
-    """The calls of one poll or another task.
+    """Makes the calls of one poll, or of another task.
 
     Attributes:
         until: the time on the monotonic clock after which answers are useless. Limits retries, not first attempts.

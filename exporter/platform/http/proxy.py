@@ -99,7 +99,7 @@ def proxy_secrets(base_url: str) -> tuple[str, ...]:
         return ()
     user, password = proxy.raw_auth
     encoded = b64encode(b":".join(proxy.raw_auth)).decode()
-    # Without a password, the user name may be a token. A text that repeats the header may lack the padding.
+    # Without a password, the user name may be a token. The base64 is masked even where its padding is missing.
     return (password or user).decode(), encoded.rstrip("=")
 
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from exporter.clock import Clocks
 from exporter.platform.errors import RateLimited
 
-# The longest pause of an operation, in seconds. If an answer asks for more seconds, the schedule lets the target of the
-# call wait for all of them, but not other targets, because the answer may concern this target alone.
+# The longest pause of an operation, in seconds. If an answer asks for more, the schedule lets only the target of the
+# call wait longer, because the answer may concern this target alone.
 LONGEST_PAUSE = 300.0
 # The first and the longest guess of the length of a pause, in seconds.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
-# After a time without calls, or a delay of the process, unused slots of up to this many seconds are granted at once.
+# After a time without calls, or a delay of the process, calls may make up at once for up to this many seconds.
 BURST_SECONDS = 0.1
 # The lowest share of the rate that is granted.
 LOWEST_SHARE = 1 / 16
