@@ -14,7 +14,7 @@ from exporter.platform.operation import Answer, Caller, Operation, Request
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 
-# The most days in a chart of the status page. The platform's charts may have more, and the oldest may be incomplete.
+# The most days in a chart of the status page. The platform's charts may have more; the oldest day may be incomplete.
 CHART_DAYS = 30
 
 P = TypeVar("P")

@@ -59,7 +59,7 @@ class NameFault(TransportError, reason="name"):
 
 
 class Refused(TransportError, reason="refused"):
-    """No connection could be made; as a rule, nothing accepts connections at the address."""
+    """No connection could be made, usually because nothing accepts connections at the address."""
 
 
 class Reset(TransportError, reason="reset"):

@@ -18,7 +18,7 @@ class Images:
     def __init__(self, clock: WorldClock) -> None:
         self._clock = clock
         row_by_image = {(row["registry_id"], row["namespace"], row["name"]): row for row in seed("images")}
-        # Image → its tags without nightly builds. They are keys, because `del` of a missing key raises KeyError.
+        # Image → its tags without nightly builds. The tags are keys, because `del` of a missing key raises KeyError.
         self._tags = {image: dict.fromkeys(row["tags"]) for image, row in row_by_image.items()}
         self._images_with_builds = {image for image, row in row_by_image.items() if row.get("nightly")}
 

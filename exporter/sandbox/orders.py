@@ -13,7 +13,7 @@ _REGIONS: Final = ("eu", "us", "asia", "oceania")
 # The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
 _FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
 _FRESH_SECONDS: Final = 30.0
-# A client may have inserted orders with other ids, or replaced the table by one with ids that are texts.
+# Only ids that `Orders` assigns: a client may have inserted other ids, or replaced the table by one with text ids.
 _WAITING: Final = "SELECT id FROM orders WHERE shipped IS NULL AND typeof(id) = 'integer' AND id BETWEEN ? AND ?"
 _SCHEMA: Final = """
 CREATE TABLE orders (

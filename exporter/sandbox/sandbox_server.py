@@ -12,7 +12,7 @@ from exporter.sandbox.management_api import OPERATIONS
 from exporter.sandbox.request_errors import RequestError
 from exporter.sandbox.world import World
 
-# In a demo, the exporter needs most of the process's file descriptors.
+# The connections may use a quarter of the process's file descriptors: in a demo, the exporter needs the others.
 FILES_DIVISOR = 4
 
 

@@ -13,7 +13,7 @@ _STEPS_BETWEEN_CHECKS: Final = 10_000  # steps of SQLite between two checks of t
 _QUERY: Final = re.compile(r"\s*(SELECT|VALUES|WITH|EXPLAIN)\b", re.IGNORECASE)
 _INSERT: Final = re.compile(r"\s*(?:INSERT|REPLACE)\b", re.IGNORECASE)
 _PARAMETERS: Final = re.compile(r"current statement uses (\d+)")
-# Python refuses some texts and arguments before SQLite does.
+# With ValueError, because Python refuses some texts and arguments before SQLite does.
 _FAULTS: Final = (sqlite3.Error, sqlite3.Warning, ValueError)
 _Arguments: TypeAlias = Sequence[SqlValue] | dict[str, SqlValue]
 
@@ -152,7 +152,7 @@ def split(text: str) -> Iterator[str]:
     begin = 0
     for semicolon in re.finditer(";", text):
         statement = text[begin : semicolon.end()]
-        # `complete_statement` refuses a NUL; `run` then reports the fault.
+        # `complete_statement` would refuse a NUL; `run` reports the NUL as a fault of the statement.
         if "\0" in statement or sqlite3.complete_statement(statement):
             yield statement
             begin = semicolon.end()

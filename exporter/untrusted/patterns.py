@@ -1,7 +1,7 @@
 """Regular expressions of users, matched in linear time by the engine of pydantic-core, Rust's `regex`.
 
-Patterns of the configuration are matched against names from the platform. Python's `re` could run for years: with the
-pattern `(a+)+$`, for example, if a name has sixty letters `a` and then a `b`.
+Patterns of the configuration are matched against names from the platform. With Python's `re`, a match could take years:
+for example, if the pattern is `(a+)+$`, and the name has sixty letters `a` and then a `b`.
 """
 
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Pattern:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_part_validator", _compiled(self.pattern))
-        # The line break ends the comment of a pattern such as `(?x)a # c`. After `(?x)`, line breaks are ignored.
+        # The line break ends a comment, as in the pattern `(?x)a # c`. After `(?x)`, the engine ignores line breaks.
         object.__setattr__(self, "_whole_validator", _compiled(f"\\A(?:{self.pattern}(?x)\n)\\z"))
 
     def search(self, text: str) -> bool:

@@ -57,7 +57,7 @@ def _counted(declared: EndpointMetric, source: Expression, document: object) -> 
 def _read(
     declared: EndpointMetric, expression: Expression, document: object, convert: Convert[T]
 ) -> Mapping[str, T] | T | None:
-    """Return the converted result of an expression or, with a label, label value → converted result."""
+    """Return the converted result of an expression; for a metric with a label, label value → converted result."""
     found = expression.read(document)
     if declared.label:
         return _by_label(declared.label, found, expression, document, convert)
@@ -74,7 +74,7 @@ def _convert_present(found: object, expression: Expression | None, document: obj
 def _by_label(
     label: str, found: object, expression: Expression, document: object, convert: Convert[T]
 ) -> Mapping[str, T] | None:
-    """Return label value → converted result, without missing ones; None if the answer lacks the data."""
+    """Return label value → converted result, without missing results; None if the answer lacks the data."""
     if found is None:
         return None
     # An expression of the form `{a: A, b: B}` has a branch for each label value.

@@ -11,7 +11,7 @@ from exporter.platform.operation import Answer, Caller, Operation, Parameter, Re
 from exporter.platform.wire import Each, Identity, Integer, PascalWire, usable
 
 PAGE_SIZE = 1000
-# Requested if the platform refuses the larger pages.
+# The size of a page to request if the platform refuses `PAGE_SIZE`.
 DEFAULT_PAGE_SIZE = 20
 # Ends the search if a platform sends new resources without end.
 MOST_PAGES = 10_000

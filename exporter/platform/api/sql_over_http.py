@@ -191,7 +191,7 @@ def _results(answer: Answer[PipelineResponse], count: int) -> list[Mapping[str, 
     if len(results) < count:
         raise WrongShape(f"the database sent {len(results)} of {count} results", status=200)
     outcomes: list[Mapping[str, Any] | StatementError] = []
-    # The further result, that of the request `close`, is not read.
+    # Further results, such as that of the request `close`, are not read.
     for result in results[:count]:
         if result.type == "ok" and result.response is not None and result.response.result is not None:
             outcomes.append(result.response.result)

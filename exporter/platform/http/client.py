@@ -184,7 +184,7 @@ class Client:
         try:
             value = await self._payload(operation, body, status)
         except PlatformError as error:
-            # The body may report a 429 or 503 under a success status.
+            # The body may report a 429 or 503 under a success status; the header `Retry-After` still counts.
             error.retry_after = retry_after
             raise
         return Answer(value, moment, body, seconds, call.secrets)

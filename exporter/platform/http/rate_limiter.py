@@ -55,7 +55,7 @@ class RateLimiter:
         self._clocks = clocks
         self._random = random
         self._in_flight = asyncio.Semaphore(max_in_flight)
-        # Held by the call that waits for the next slot; other calls wait for this lock.
+        # A slot is the time from which a call may be sent. The call that waits for the next slot holds this lock.
         self._turn = asyncio.Lock()
         self._next_slot_at = clocks.monotonic()
         self._granted_share = 1.0
