@@ -43,7 +43,7 @@ def interface() -> str:
         "# The platform's interface",
         "",
         "Generated from the code. The table has the operations of the interface document, the collectors that use",
-        "them, and their names in `edge-exporter call`. The sandbox answers these operations. Operations marked",
+        "them, and the operations' names in `edge-exporter call`. The sandbox answers the operations. Those marked",
         "*not documented* are known from deployments; [limitations](limitations.md#the-platforms-interface) says what",
         "changes if a platform lacks such an operation.",
         "",
@@ -125,7 +125,7 @@ def _section(field: FieldInfo) -> type[Section] | None:
 
 
 def _leaves(section: type[Section], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
-    """Yield every key below a section that has a value; keys of a list's entries are written `list[].key`."""
+    """Yield every key with a value below a section; keys of a list's entries are written `list[].key`."""
     for key, field in section.model_fields.items():
         inner = _section(field)
         if inner is None:

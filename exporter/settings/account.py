@@ -44,10 +44,10 @@ class BudgetSettings(Section):
     """The limits on the calls to an account or a database."""
 
     requests_per_second: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] = Field(
-        default=10.0, description="The most calls a second, retries included; accounts: divided by shard.total."
+        default=10.0, description="The most calls a second, retries included; shards divide an account's limit."
     )
     max_in_flight: int = Field(
-        default=32, ge=1, le=4096, description="The most calls at once; accounts: divided by shard.total, rounded up."
+        default=32, ge=1, le=4096, description="The most calls at once; shards divide an account's limit, rounded up."
     )
 
 

@@ -24,7 +24,7 @@ _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "
 _REMOVED: Mapping[str, str] = {
     "accounts.proxy": "set HTTPS_PROXY or HTTP_PROXY, and NO_PROXY for hosts that are called directly",
     "accounts.ca_file": "set SSL_CERT_FILE, or SSL_CERT_DIR",
-    "endpoint_files": "write the items of the files below endpoints",
+    "endpoint_files": "write the items of these files below the key 'endpoints'",
     "endpoints.metrics.complete": "delete the key: label values that appear after a counter's first poll count in full",
     "series.max_per_family": "use series.max_label_values, which limits the label values of a metric for each target",
     "alertmanager_url": "Alertmanager's page silences an alert that fires; amtool silences a target in advance",

@@ -140,7 +140,7 @@ class StateSettings(Section):
     )
     lease: LeaseLength = Field(
         default=15.0,
-        description="About how long the database keeps the shard of an exporter that is lost.",
+        description="Approximately how long the database keeps the shard of a lost exporter.",
     )
     retention: Retention = Field(
         default=2_592_000.0,

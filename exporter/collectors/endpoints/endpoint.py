@@ -268,7 +268,7 @@ class Endpoint(Section):
         new_kind, key = self.label or self.name, "label" if self.label else "name"
         or_key = f", or the key 'kind: {new_kind}'" if new_kind in KIND_LABELS else ""
         taken = f"'{new_kind}' is already a kind of target; expected another {key}{or_key}"
-        unused = "needs the key 'each' or 'ids'; without them, the targets already have labels"
+        unused = "needs the key 'each' or 'ids'; other targets already have labels"
         yield from broken(
             (self.label is not None and not has_own_targets, "label", unused),
             (has_own_targets and new_kind in _TAKEN_KINDS, key, taken),
