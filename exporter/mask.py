@@ -8,7 +8,7 @@ from typing import Any
 MASK = "***"
 # The fewest characters of a secret that is masked in bodies: a shorter one may be equal to a word of an answer.
 SHORTEST_MASKED = 12
-# One of these characters before an '@': parsers disagree on where a password with one of these characters ends.
+# If an address has one of these characters before an '@', parsers disagree on where the password ends.
 _AMBIGUOUS = re.compile(r"[/?#@].*@", re.DOTALL)
 # A word of a name such as `likeThis`, `LikeThis`, `like_this` or `THISName`.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

@@ -92,7 +92,7 @@ class Collector:
         polls: the kind of the targets that are polled.
         interval: the default interval between two polls of a target, in seconds.
         operations: the operations whose answers contain the collector's values or targets. While one of them is
-            paused for an account, no poll of the account's targets begins.
+            paused for an account, this collector begins no poll of the account's targets.
         families: every family that a poll can yield, in the order of the exposition.
         discovers: whether the collector reports lists of targets to `Context.report_found`.
         supplies_names: whether new targets may wait for names that the collector's polls find.
@@ -116,7 +116,7 @@ class Collector:
 
     @property
     def section(self) -> str:
-        """The key under `collectors:` with the collector's settings; some collectors use that of another collector."""
+        """The key under `collectors:` with the collector's settings; some collectors use another collector's key."""
         return self.name
 
     @property

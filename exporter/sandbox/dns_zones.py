@@ -104,7 +104,7 @@ class DnsZones:
         smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
             counted = self._queries_until(traffic, day, min((day + 1) * DAY, limit))
-            # Queries before the window are left out of its first day. The window may begin later than now, hence `min`.
+            # Queries before the window are left out of its first day. `min`, as the window may begin later than now.
             begins_within_day = start > day * DAY
             left_out = min(counted, self._queries_until(traffic, day, start)) if begins_within_day else 0
             bucket = f"{date_of(day)}T00:00:00Z"

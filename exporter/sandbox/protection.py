@@ -19,7 +19,7 @@ _ID_OF_LIST_WITH_NULLS: Final = 9
 
 
 def custom_rule_ids(shield_zone_id: int) -> list[int]:
-    """Return the ids of a shield zone's custom WAF rules; other zones have other ids."""
+    """Return the ids of a shield zone's custom WAF rules, which no other zone has."""
     return [7 * shield_zone_id + place for place in range(_RULES_OF_A_ZONE)]
 
 

@@ -70,7 +70,7 @@ class Stream:
         """Execute a statement with named arguments or, if there are none, with positional ones; return the result."""
         try:
             positional = [hrana.decode(value) for value in stmt.get("args", ())]
-            # A name may be sent with or without the prefix that it has in the SQL.
+            # A name may be sent without the prefix that it has in the SQL.
             named = {one["name"].lstrip(":@$"): hrana.decode(one["value"]) for one in stmt.get("named_args", ())}
         except (AttributeError, KeyError, TypeError) as error:
             raise ProtocolError("The arguments of a statement must be lists of values") from error

@@ -24,7 +24,7 @@ class World:
 
     Args:
         clock: the world's clock; None means one that begins now, at normal speed.
-        dns_zones: how many DNS zones there are at the beginning; `scripts` and `shield_zones` likewise.
+        dns_zones, scripts, shield_zones: the numbers of these resources at the beginning.
         healthy: whether to avoid values that make alerts fire. Events can still cause such values.
     """
 

@@ -199,7 +199,7 @@ class EndpointMetric(Section):
     def _secret_conflicts(self, source: str) -> Iterator[Conflict]:
         """Refuse an expression by which a secret in the answer could become a value of `label`."""
         expression = self.value or self.days or self.month
-        # In an expression `{a: A, b: B}`, the keys are the values of `label`, so no value comes from the answer.
+        # In `{a: A, b: B}`, the keys are the values of `label`: none of these values comes from the answer.
         if not self.label or expression is None or expression.branches() is not None:
             return
         if problem := _secret_problem(expression):

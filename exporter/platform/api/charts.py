@@ -76,6 +76,6 @@ def _width(moments: list[datetime]) -> float:
     if len(gaps) < 2:  # noqa: PLR2004 - a single distance may be an omitted day
         return 0
     shortest = min(gaps)
-    # The distances of months differ, and still count as regular.
+    # The distances between months differ, and still count as regular.
     is_regular = shortest >= _SHORTEST_MONTH or len(set(gaps)) == 1
     return shortest / _DAY if shortest > _DAY and is_regular else 0

@@ -120,7 +120,7 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         if answer.value.total is not None:
             total = answer.value.total
         # Stop at a page without a new item: a platform that ignores `from` sends the first page again and again.
-        # An invalid item may be new. If there is a total, which says where to stop, the search goes on after its page.
+        # An invalid item may be new: after such a page, the search goes on if there is a total that says where to stop.
         may_have_new = len(names) > known_before or (total is not None and len(readable) < len(items))
         is_last = total is not None and received >= total
         if is_last or not may_have_new:

@@ -324,7 +324,7 @@ class Unresolved(httpx.ConnectError):
 
 
 class HeadTooLarge(httpx.RemoteProtocolError):
-    """An answer has a header or another line that is too long, or too many headers."""
+    """An answer has a line that is too long, such as a header, or has too many headers."""
 
 
 # An exception of httpx, the error that replaces it, and how the error's text begins. The first match decides.
