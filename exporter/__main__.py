@@ -24,7 +24,7 @@ def main() -> None:
     # If the encoding of the locale lacks a character, print an escape in its place, as Python does on standard error.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a file, not another TextIO
     _clean_environment()
-    # An import can lose the KeyboardInterrupt that Python raises at Ctrl-C; the system's default ends the process.
+    # An import can lose the KeyboardInterrupt that Python raises at Ctrl-C, so let Ctrl-C end the process meanwhile.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from exporter.cli import command  # noqa: PLC0415 - only now are the signals, streams and environment ready
 
@@ -34,7 +34,7 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _UNWRITABLE:
             raise
-        # Send the rest of standard output to the null device; otherwise the interpreter reports the error again.
+        # Send the rest of standard output to the null device; otherwise the interpreter reports the error at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(f"the output cannot be written: {error.strerror}")
 

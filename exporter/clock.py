@@ -56,10 +56,10 @@ class PlatformTime:
         self.accepted_date: float | None = None
         self.offset: float | None = None
         self._clocks = clocks
-        # The last accepted or restored date, and the last doubted one, each minus the monotonic time of its arrival.
+        # The last accepted or restored date, and the last implausible one: each minus the monotonic time at arrival.
         self._accepted_minus_monotonic: float | None = None
         self._doubted_minus_monotonic: float | None = None
-        # The number of successive answers that agree on the doubted date.
+        # The number of successive answers that agree on the implausible date.
         self._agreeing_answers = 0
 
     def restore(self, accepted_date: float) -> None:
@@ -97,7 +97,7 @@ class PlatformTime:
         return self.now() or min(date, self._clocks.utc())
 
     def _count_agreeing(self, minus_monotonic: float) -> None:
-        """Count successive implausible dates that agree. A date that disagrees with the one before it starts at 1."""
+        """Count successive implausible dates that agree. If a date disagrees with the one before it, the count is 1."""
         agrees = _are_near(minus_monotonic, self._doubted_minus_monotonic)
         self._agreeing_answers = self._agreeing_answers + 1 if agrees else 1
         self._doubted_minus_monotonic = minus_monotonic

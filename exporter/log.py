@@ -61,9 +61,9 @@ def _configure_libraries(target: TextIO, lowest: int, last_steps: Processors) ->
     root.handlers[:] = [handler]
     # Debug and info lines of libraries are not about targets, and some of them contain headers.
     root.setLevel(max(lowest, logging.WARNING))
-    # psycopg warns of lost connections; the exporter itself logs that the state is not saved.
+    # Leave out psycopg's warnings of lost connections: the exporter itself logs that the state is not saved.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
-    # APScheduler warns of skipped and late runs; `edge_exporter_collector_missed_runs_total` counts missed polls.
+    # Leave out APScheduler's warnings of late runs: `edge_exporter_collector_missed_runs_total` counts missed polls.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 
@@ -80,7 +80,7 @@ def _report_of_lost(lines: int) -> str:
 # Cached, because a reload configures the logs again, and the writer must keep its number of lost lines.
 @lru_cache(maxsize=1)
 def _without_blocking(out: TextIO) -> TextIO:
-    """Return a stream that writes to `out`, but loses lines instead of blocking; `out` itself without a descriptor."""
+    """Return a stream that writes to `out`, but loses lines instead of blocking; without a descriptor, return `out`."""
     try:
         fd = out.fileno()
     except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
@@ -115,7 +115,7 @@ class _NonBlockingWriter(io.TextIOBase):
         return len(text)
 
     def _write(self, text: str, *, lines: int) -> None:
-        """Write a text; if the descriptor does not accept the whole text in time, `lines` more lines are lost."""
+        """Write a text. If the descriptor does not accept the whole text in time, count `lines` lines as lost."""
         data = text.encode(self._encoding, "backslashreplace")
         if self._is_cut:
             data = b"\n" + data

@@ -53,7 +53,7 @@ def command(things: tuple[str, ...], *, url: str, username: str, password_file: 
 def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]) -> dict[str, Any]:
     try:
         request = Request(f"{url}/api/v1/explain?{urlencode(fields)}", headers=dict(headers))  # noqa: S310 - checked
-        # Without a proxy: the one in the environment is for the platform.
+        # No proxy is used: a proxy in the environment is for the platform.
         with build_opener(ProxyHandler({})).open(request, timeout=TIMEOUT_SECONDS) as response:
             answer = json.load(response)
     except HTTPError as error:

@@ -26,7 +26,7 @@ port_option = partial(click.option, type=click.IntRange(0, 65_535), show_default
 
 
 def form_option(*forms: str, names: Sequence[str] = ("-o", "--output")) -> Callable[[C], C]:
-    """Return a decorator that adds an option for the output format, the parameter `form`; the first is the default."""
+    """Return a decorator that adds an option for the output format (parameter `form`); the first is the default."""
     return click.option(
         *names, "form", type=click.Choice(forms), default=forms[0], show_default=True, help="The output format."
     )

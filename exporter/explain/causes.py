@@ -120,7 +120,7 @@ class Explainer:
         return sorted({kind for collector in self.collectors() for kind in collector.kinds})
 
     def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
-        """Return, for targets without absences, label or name as given → why there is no absence, in words.
+        """Return label or name of a target without absences, as given → why it has none, in words.
 
         If several targets have a given name, a target of this process's shard decides.
         """
@@ -237,9 +237,9 @@ class Explainer:
 
 
 def _has_families(collector: Collector, target: Target) -> bool:
-    """Return whether the settings of a polled target select what the families of a collector show."""
+    """Return whether a polled target, as it is configured, can have families of a collector."""
     if collector is discovery.COLLECTOR:
-        # The families of the discovery count the results of a search.
+        # The discovery's families count the results of the search, which not every account needs.
         return discovery.SEARCH in target.watched
     # If the collector does not poll this kind, the target is in the answer for a target that the collector polls.
     return target.kind != collector.polls or collector.wants(target)

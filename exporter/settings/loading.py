@@ -25,7 +25,7 @@ _REMOVED: Mapping[str, str] = {
     "accounts.proxy": "set HTTPS_PROXY or HTTP_PROXY, and NO_PROXY for hosts that are called directly",
     "accounts.ca_file": "set SSL_CERT_FILE, or SSL_CERT_DIR",
     "endpoint_files": "write the items of these files below the key 'endpoints'",
-    "endpoints.metrics.complete": "delete the key: label values that appear after a counter's first poll count in full",
+    "endpoints.metrics.complete": "delete the key: label values that appear after the first poll are counted in full",
     "series.max_per_family": "use series.max_label_values, which limits the label values of a metric for each target",
     "alertmanager_url": "Alertmanager's page silences an alert that fires; amtool silences a target in advance",
     "series.created": "counters have no _created samples; query how a counter has changed with rate() and increase()",

@@ -115,7 +115,7 @@ def validated(
         value = make()
     except ValidationError as error:
         for details in error.errors(include_url=False):
-            # pydantic adds this step to the path if the key in a mapping is wrong, and not the value.
+            # If a key in a mapping is wrong, pydantic adds this step to the path.
             path: KeyPath = tuple(step for step in details["loc"] if step != "[key]")
             instead = removed.get(".".join(step for step in path if isinstance(step, str)))
             faults.append(file.fault(path, f"removed; {instead}" if instead else details["msg"]))
@@ -143,7 +143,7 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         return f"found too many items, expected at most {context['max_length']}"
     if kind == "value_error":
         message = str(context["error"])
-        # With another beginning, the value is not shown, because it may be a secret (see `Section`).
+        # A message with another beginning does not show the value, which may be a secret (see `Section`).
         return f"found {_shown(details)}, {message}" if message.startswith("expected ") else message
     # pydantic's messages are "Input should be WHAT" or "Input should be WHAT, unable to …".
     expected = _PLAIN.get(kind) or details["msg"].removeprefix("Input should be ").partition(", unable to ")[0]

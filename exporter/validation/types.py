@@ -146,7 +146,7 @@ def parse_path(value: object) -> Path:
 
 def parse_route_prefix(value: str) -> str:
     """Validate a path that starts with a slash, and return the path without a slash at the end; `/` stays `/`."""
-    # Clients and proxies shorten `//`, `/.` and `/..` in a path.
+    # Clients and proxies shorten `//`, `/.` and `/..` in a path, so such a prefix would not match.
     if not _ROUTE_PREFIX.fullmatch(value) or "//" in value or "/." in value:
         raise ValueError("expected a path such as / or /edge")
     return value.rstrip("/") or "/"

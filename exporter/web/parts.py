@@ -36,7 +36,7 @@ class Process:
     Attributes:
         config_loaded: when the configuration in force was loaded.
         config_faults: why a later configuration was refused; empty if no configuration was refused.
-        set_aside: when a damaged state file was last renamed in this run; None if no file was renamed.
+        set_aside: when an unusable state file was last renamed in this run; None if no file was renamed.
         spare: why this exporter polls no shard, such as "spare: 4 of 4 shards are held"; empty if it polls a shard.
         unproven: what has not answered yet, the state database or a platform, in words; empty if no answer is missing.
         was_ready: set when `/-/ready` first answers that the process is ready; the process then counts as ready.

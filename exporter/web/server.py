@@ -79,7 +79,7 @@ class WebServer:
             access,
             self._connections,
             lambda: None if self._tls is None else self._tls.latest(),
-            # Ready answers are sent without access control.
+            # Ready answers bypass access control.
             lambda scope: ready(scope) if access.is_open else None,
         )
         self._server.start()

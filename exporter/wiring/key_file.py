@@ -21,7 +21,7 @@ class KeyFile:
 
     Args:
         monotonic: returns the time in seconds.
-        executor: reads this file alone: if the file system of this file hangs, other files can still be read.
+        executor: reads only this file, so that other files can be read while the file system of this file hangs.
     """
 
     def __init__(self, path: Path, monotonic: Callable[[], float], executor: Executor) -> None:

@@ -42,7 +42,7 @@ def endpoints_of(settings: Settings) -> list[Endpoint]:
 
 
 def queries_of(settings: Settings) -> list[DatabaseQuery]:
-    """Return the configured queries; one without an interval has that of the collector `database`."""
+    """Return the configured queries; a query without an interval gets the interval of the collector `database`."""
     interval = settings.collector_settings()["database"].interval
     queries = ((database.name, query) for database in settings.databases for query in database.queries)
     return [DatabaseQuery(database_name, query, query.interval or interval) for database_name, query in queries]

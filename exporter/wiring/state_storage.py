@@ -45,7 +45,7 @@ def unshared_storage(
 
 
 def postgres_storage(settings: Settings) -> "PostgresStorage":
-    """Create the storage in a state database; `claim` takes the configured shard or, for `auto`, any free one."""
+    """Create the storage in a state database; its `claim` takes the configured shard or, for `auto`, any free one."""
     index, total = settings.shard.index, settings.shard.total
     wanted = range(total) if index == "auto" else (index,)
     return _database_storage(settings.state, total, wanted)

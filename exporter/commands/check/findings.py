@@ -55,7 +55,7 @@ def check(config: Path | None, flags: Mapping[str, str], *, offline: bool, is_js
 
 def _poll_all(settings: Settings) -> Sequence[AccountResult]:
     # The results of the polls are printed instead of the log. The log stays in memory: if it went to a file that is
-    # closed afterwards, the next file or connection could get the number of that file, and receive later lines.
+    # closed afterwards, the next file or connection could get the descriptor of that file, and receive later lines.
     configure("error", stream=io.StringIO())
     with click.progressbar(length=0, show_pos=True, file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
 

@@ -28,8 +28,8 @@ class AccessControl:
     """ASGI middleware that admits requests as the web configuration says.
 
     If users are configured, all requests except reads of the health endpoints need a user's password. Without users,
-    changes must come from a loopback address or, if client certificates are required, over a connection with one.
-    Changes with an Origin header are refused: they come from web pages, perhaps in a browser on this machine.
+    changes must come from a loopback address; if client certificates are required, a connection with a certificate
+    suffices. Changes with an Origin header are refused: they come from web pages, perhaps in a browser on this machine.
 
     Passwords are checked one after another. The last correct password of a user is remembered, as a digest that depends
     on the user's hash too: when the hash changes, the password is checked again. An unknown user's password is compared
