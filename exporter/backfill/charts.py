@@ -128,7 +128,7 @@ class AccountCharts:
         row = self.rows.get(PollKey(target.key, collector.name))
         live = {} if row is None else unpack(row.data)
         first_live_days = {info: self._first_day(live.get(info.name)) for info in counters_of(collector)}
-        # Each of the target's live counters has begun by the latest of these days: only earlier days are read.
+        # On the latest of these days, all live counters of the target have begun, so only earlier days are read.
         days_to_read = range(days.start, min(days.stop, max(first_live_days.values())))
         shown = await self._read_charts(collector, target, days_to_read)
         # The live series are labelled with the name in the row. The labels need no payload, only the target.

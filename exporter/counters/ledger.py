@@ -186,7 +186,7 @@ class Ledger:
         self._commit_asked.set()
 
     def _count(self, entry: PollRecord) -> tuple[Counted, StateRow]:
-        # An unsaved row is continued. If there is none, or a deletion (None), the committed row is continued.
+        # Continue the unsaved row. If there is none, or the row is to be deleted (None), continue the committed row.
         before = self._families(entry.key, self._unsaved.get(entry.key) or self._rows.get(entry.key))
         poll, limit = PollTime(entry.now, wall=entry.success), entry.max_label_values
         counted = count_poll(before, entry.counts, entry.address, poll, self._retention, limit=limit)
@@ -204,7 +204,7 @@ class Ledger:
             return {}
 
     def _log_restart(self, key: PollKey, family: str, digest: bytes) -> None:
-        # Restarts of a family with the same new digest are logged once in this run for all targets of an account.
+        # If a family has the same new digest in many targets of an account, the restart is logged once in this run.
         restart = (key.collector, key.target.account, family, digest)
         if restart not in self._logged_restarts:
             self._logged_restarts.add(restart)

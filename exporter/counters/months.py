@@ -119,7 +119,7 @@ def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> t
 
 
 def _reset(series: MonthSeries, value: float, month: int) -> MonthSeries:
-    # `closed` is the served sum. A sum that is rounded in another way could be smaller, and look like a reset.
+    # `closed` is the value as it was served. A sum of other terms could be rounded to less, and look like a reset.
     return replace(
         series, month=month, baseline=0.0, high=value, last=value, closed=series.value, has_fallen=False, is_held=False
     )

@@ -94,7 +94,7 @@ class FileStorage(Storage):
 
     def _lock_and_open(self) -> dict[PollKey, StateRow]:
         try:
-            # If the folder's name is that of a file, opening the lock fails with a clearer error.
+            # If a file has the name of the folder, opening the lock fails, with a clearer error.
             with suppress(FileExistsError):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
             if self._lock is None:

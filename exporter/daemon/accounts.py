@@ -175,7 +175,7 @@ class Accounts:
         return not self._account_names()
 
     async def discard_former(self, former: Mapping[str, Account]) -> None:
-        """Close the clients of former accounts that are no longer used; of removed accounts, also remove the series."""
+        """Close former clients that are no longer used. If an account was removed, also remove its series."""
         for name in former.keys() - self.entries.keys():
             self.telemetry.forget("account", name)
             self._observers.pop(name, None)

@@ -237,7 +237,7 @@ class Schedule:
         return heap[0] if heap else None
 
     def _is_current(self, entry: DueEntry) -> bool:
-        """Return whether this is the latest entry of its target and collector, and the collector polls the target."""
+        """Return whether this is the latest entry of its target and collector, and the target is still polled."""
         return self._entry(entry.key) is entry
 
     def _entry(self, key: PollKey) -> DueEntry | None:
