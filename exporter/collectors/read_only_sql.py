@@ -43,7 +43,7 @@ class ReadOnlyCheck:
         If the database cannot tell, the keywords of the statement decide.
 
         Raises:
-            StatementError: the statement may write, or is not a single one.
+            StatementError: the statement may write, or the text contains several statements.
             PlatformError: the call failed, for example because of a timeout.
         """
         if (database, sql) in self._confirmed:

@@ -123,7 +123,7 @@ class RateLimits:
 
     def _breaches_in_bursts(self, limit_id: int, day: int, now: float) -> int:
         """Return the number of breaches in the bursts of a day until a time in unix seconds."""
-        # A new world is in a burst, with one breach every two seconds from one minute ago to half an hour from now.
+        # The world begins within a burst of one breach every two seconds, from a minute earlier to half an hour later.
         begins = max(self._began_at - 60, day * DAY)
         ends = min(self._began_at + _OPENING_BURST_SECONDS, (day + 1) * DAY, now)
         opening_breaches = max(0, int((ends - begins) / 2))

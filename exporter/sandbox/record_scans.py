@@ -60,17 +60,17 @@ class RecordScans:
         self._zones_without_scan: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scans fail, until scan_released or scan_forgotten. A zone without a scan still has none."""
+        """Make a zone's scans fail, until the event scan_released or scan_forgotten. A zone without scans gets none."""
         self.release_scan(zone_id)
         self._zones_made_to_fail.add(zone_id)
 
     def forget_scan(self, zone_id: int) -> None:
-        """Remove a zone's scan, as if the zone was never scanned, until scan_released or scan_failed."""
+        """Remove a zone's scan, as if the zone was never scanned, until the event scan_released or scan_failed."""
         self.release_scan(zone_id)
         self._zones_without_scan.add(zone_id)
 
     def release_scan(self, zone_id: int) -> None:
-        """Let a zone's scans follow their schedule again, after scan_failed or scan_forgotten."""
+        """Let a zone's scans follow their schedule again, after the event scan_failed or scan_forgotten."""
         self._zones_made_to_fail.discard(self._zones.require(zone_id))
         self._zones_without_scan.discard(zone_id)
 

@@ -80,7 +80,7 @@ class ResourceIds:
 
 
 def _generated_name(place: int) -> str:
-    """Return a name such as `dev-shop-14`: the pairs of a stage and a word take turns, and the number is the place."""
+    """Return a name such as `dev-shop-14`, which consists of a stage, a word and the place."""
     stages, words = seed("names", "stages"), seed("names", "words")
     stage, word = stages[place % len(stages)], words[place // len(stages) % len(words)]
     return f"{stage}-{word}-{place}"

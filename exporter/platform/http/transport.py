@@ -78,7 +78,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         if self._session.closed:
             raise httpx.LocalProtocolError("the client has been closed")
         address = request.extensions[ADDRESS]
-        # The parameters are percent-encoded. If an address or path in the configuration is not ASCII, yarl encodes it.
+        # The parameters are percent-encoded already. yarl encodes the URL only if the configured part is not ASCII.
         url = URL(address, encoded=address.isascii())
         # aiohttp adds the header `Host`.
         headers = {name.decode(): value.decode() for name, value in request.headers.raw}
