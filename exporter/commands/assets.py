@@ -52,7 +52,7 @@ def command(kind: str, folder: Path, *, force: bool) -> None:
 
     Without --force, an existing file that differs is kept, and the differences are shown.
 
-    Exit codes: 0 the files are written or equal; 1 a file cannot be read or written, or differs and is kept; 2 misuse.
+    Exit codes: 0 all files are up to date; 1 a file cannot be read or written, or differs and is kept; 2 misuse.
     """  # noqa: D301 - click reads the \b
     with complaining(AssetError):
         texts = read_assets(kind)
