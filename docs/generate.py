@@ -87,7 +87,7 @@ def configuration() -> str:
         "key; `edge-exporter assets configuration DIR` writes it.",
         "",
         f"The file is named by `--config` or the variable `{CONFIG_VARIABLE}`. Flags win over `EDGE_EXPORTER_…`",
-        "variables, and variables over the file. A key without a flag or a variable can only be set in the file.",
+        "variables, and variables over the file. A key with neither a flag nor a variable can only be set in the file.",
         "",
         "A wrong configuration is refused, and the message says where the faults are. While values are wrong, the",
         "message may leave out other faults: keys that conflict, and names that are used twice or refer to nothing.",

@@ -57,6 +57,6 @@ class ThresholdSettings(Section):
     alert: Literal[*ALERTS] = Field(description="The name of the alert.")  # type: ignore[valid-type] # the names are above
     match: PatternField = Field(description="A pattern for any part of a target's name.")
     value: float = Field(
-        ge=0, allow_inf_nan=False, description="The threshold; of an alert's matching entries, the first applies."
+        ge=0, allow_inf_nan=False, description="The threshold; if several entries of an alert match, the first applies."
     )
     account: Text | None = Field(default=None, description="The account of the targets; null: all accounts.")
