@@ -123,7 +123,7 @@ async def _read_history(
     last: datetime | None,
 ) -> tuple[str, list[PastSeries], list[str]]:
     """Return the days as text, the series of the collectors `charted`, and messages about what could not be read."""
-    # A state database contains the counters of all shards, a state file the counters of one shard.
+    # A state file contains the counters of one shard only, so only the targets of this shard are read.
     shard = Shard() if settings.state.is_shared else settings.shard.shard(socket.gethostname())
     registry = Registry(shard, SYSTEM.wall)
     registry.configure(selections_of(settings))

@@ -54,7 +54,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise ListenError(f"cannot listen on {host}:{port}: the host name cannot be encoded") from error
     except OSError as error:
         shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        # `socket.create_server` repeats the address.
+        # `socket.create_server` adds the address, which this message already has.
         problem = (error.strerror or str(error)).partition(" (while ")[0]
         raise ListenError(f"cannot listen on {shown}: {problem}") from error
     bound.settimeout(0)  # asyncio requires a non-blocking socket

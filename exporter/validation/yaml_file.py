@@ -32,7 +32,7 @@ _OF_NAMES = frozenset({"info", "labels", "monthly_budget_dollars", "basic_auth_u
 _QUOTED = re.compile(r"\b(alias|anchor|handle|tag) ['\"].*")
 # JSON may write a character as a pair of surrogates, such as \ud83d\ude00; YAML has no such pairs.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# The parser may find these faults many lines after the line with the mistake.
+# The parser may find these faults many lines after the mistake, so the line where their context begins is reported.
 _BEGIN_EARLIER = ("found unexpected end of stream", "expected ','", "could not find expected ':'")
 
 

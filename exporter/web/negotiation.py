@@ -17,7 +17,7 @@ MOST_REMEMBERED = 64
 def _qualities(header: str) -> dict[str, float]:
     """Return value → highest quality in a header (0 if unreadable); of OpenMetrics, only version 1.0.0 is included."""
     best: dict[str, float] = {}
-    # White space and quotes have no meaning in the values that are served.
+    # White space and quotes are removed: they have no meaning in the values that this module knows.
     for part in "".join(header.lower().replace('"', "").split()).split(","):
         value, *pairs = part.split(";")
         parameters = dict(pair.split("=", 1) for pair in pairs if "=" in pair)

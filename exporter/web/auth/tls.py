@@ -117,7 +117,7 @@ def server_context(settings: TlsSettings, pems: list[Pem]) -> ssl.SSLContext:
     certificate, key, authorities = pems
     wrong = "is encrypted, too weak, not in PEM form, or not the key of the certificate; or the certificate is broken"
     with _refusing(key.config_key, wrong), _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
-        # Without the argument, OpenSSL would ask on the terminal for the password of an encrypted key.
+        # Without `password`, OpenSSL would ask on the terminal for the password of an encrypted key.
         context.load_cert_chain(certificate_path, key_path, password="")
     if settings.client_auth_type != "NoClientCert":
         _require_client_checks(context, settings, authorities)

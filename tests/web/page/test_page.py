@@ -269,7 +269,7 @@ async def test_notices_name_a_budget_that_does_not_suffice_and_a_pause() -> None
         for operation in ("dns_statistics", "search"):
             account.client.rate_limiter.pause(operation, 30.0)
         text = (await shown(setup)).text
-    assert "main asks for 1.2 requests/s and its budget allows 0.8: its intervals are stretched." in text
+    assert "The targets of main need 1.2 requests/s, the budget allows 0.8: intervals are longer than" in text
     assert "1.2 of 0.8" in text
     assert "main is not polled for another 30 s: the platform asked to wait." in text
 
