@@ -27,7 +27,7 @@ def read_fields(query: QueryParams, allowed: Mapping[str, Collection[str] | None
         found[name] = tuple(dict.fromkeys(value for value in given if value))
         for value in found[name]:
             if choices is not None and not choices:
-                raise HTTPException(400, f"{name} must be left out: there is none to choose")
+                raise HTTPException(400, f"{name} must be left out: there is no {name} to choose")
             if choices is not None and value not in choices:
                 raise HTTPException(400, f"{name} must be one of {', '.join(choices)}, not {value[:100]!r}")
     return found

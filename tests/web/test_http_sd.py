@@ -155,7 +155,7 @@ async def test_the_kinds_of_configured_lists_are_there_too_without_those_that_ha
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.registry.configure([])
         refused = await client.get("/sd/dns_zone?account=main")
-        assert (refused.status_code, refused.text) == (400, "account must be left out: there is none to choose\n")
+        assert (refused.status_code, refused.text) == (400, "account must be left out: there is no account to choose\n")
         setup.registry.configure([Selection("main", "pull_zone", discover=True), Selection("main", "dns_zone")])
         assert (await client.get("/sd/dns_zone")).json() == [], "none is configured, and none is looked for"
         unknown = await client.get("/sd/pull_zone")
