@@ -241,7 +241,7 @@ def _has_families(collector: Collector, target: Target) -> bool:
     if collector is discovery.COLLECTOR:
         # The discovery's families count the results of the search, which not every account needs.
         return discovery.SEARCH in target.watched
-    # If the collector does not poll this kind, the target is in the answer for a target that the collector polls.
+    # Only the kind that the collector polls depends on settings: other kinds are in the answers for that kind.
     return target.kind != collector.polls or collector.wants(target)
 
 

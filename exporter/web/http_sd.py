@@ -37,7 +37,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     for account in accounts:
         selected = [one for one in registry.selected(account, kind) if one.key not in gone]
         reachable = [one for one in selected if _address(one)]
-        # Prometheus drops targets that an answer does not contain. So an account without an address is accepted only if
+        # Prometheus drops targets that an answer does not contain. So an account without an address is complete only if
         # all resources of the account are known, and none of these resources can still get an address.
         may_be_empty = registry.is_known_whole(account, kind) and not any(map(_may_get_an_address, selected))
         if not (reachable or may_be_empty):

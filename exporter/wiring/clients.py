@@ -93,8 +93,8 @@ def client_of(
 ) -> Client:
     """Create the client of an account or a database.
 
-    The platform's answers update the estimate `platform_time`; None: the client creates an estimate of its own. Long
-    answers are parsed by the executor `parsing`; None: by the event loop.
+    The `Date` of each answer updates `platform_time` (None: a new `PlatformTime`). The executor `parsing` parses long
+    answers (None: the event loop does).
 
     Raises:
         ConfigurationError: the environment names a proxy that cannot be used.

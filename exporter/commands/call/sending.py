@@ -102,7 +102,7 @@ def _unsent_message(operation: Operation[Any], name: str, address: str, body: ob
 
 
 def _callee(settings: Settings, request: Request[Any], name: str | None) -> Callee:
-    """Return the account, or for SQL the database, called `name`, or the only one for None; else end the command."""
+    """Return the account (SQL: the database) called `name`, or the only one if `name` is None; else end the command."""
     is_sql = request.operation.path == sql_over_http.PIPELINE.path
     kind, known = ("database", settings.databases) if is_sql else ("account", settings.accounts)
     found: list[Callee] = [one for one in known if name is None or one.name == name]
