@@ -79,7 +79,7 @@ class WebServer:
             access,
             self._connections,
             lambda: None if self._tls is None else self._tls.latest(),
-            # Ready answers bypass access control.
+            # Ready answers bypass access control, so they are for servers without users and headers.
             lambda scope: ready(scope) if access.is_open else None,
         )
         self._server.start()

@@ -35,7 +35,7 @@ _OPENSSL_NAMES: Mapping[str, str] = {
 
 
 class Pem(NamedTuple):
-    """A certificate, private key or certificate authorities: the setting's key, and the PEM text; None without one."""
+    """A certificate, a private key or authorities: the key of the setting, and the PEM text (None: not set)."""
 
     config_key: str
     text: str | None
@@ -183,7 +183,7 @@ class ServerTls:
         self._current = server_context(settings, self._pems)
 
     def latest(self) -> ssl.SSLContext:
-        """Return the context for the next connection; for later ones, the files are read in the background."""
+        """Return the context for the next connection; start to read the files in the background for later ones."""
         if self._reading is None or self._reading.done():
             # If no thread can be started now, the next call tries again.
             with suppress(RuntimeError):

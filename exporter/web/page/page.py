@@ -56,7 +56,7 @@ def untrusted(value: str) -> Markup:
 
 
 def to_targets(query: Mapping[str, object] | None = None, **changes: object) -> str:
-    """Return a link on the status page to the targets that a query selects after these changes of its values.
+    """Return a link on the status page to the targets that a query selects after these changes of the query.
 
     Empty values are left out. The link leads to the first page of targets, or to the `offset` in the changes.
     """
