@@ -81,6 +81,7 @@ ODD: Mapping[str, Row] = {
     **{f"no plan under {status}": (BOTS, status, refused(NO_PLAN), {MODE: []}, "") for status in (400, 402, 403, 404)},
     "a key that is refused, whatever the error key": (BOTS, 200, refused(NO_PLAN, 401), {MODE: []}, "unauthorized"),
     "no shield in the account": ("/shield/shield-zones", 403, refused(NO_PLAN), {"edge_shield_zones": []}, ""),
+    "no list of shield zones": ("/shield/shield-zones", 404, "", {"edge_resources": [1, 1, 1, 1, 1, 2]}, "not_found"),
 }  # fmt: skip
 
 

@@ -181,7 +181,8 @@ class Poller:
             self.failures.recovers(facts)
         if error is not None:
             self.store.fail(name, outcome, error, duration=seconds)
-            if isinstance(error, NotFound):
+            # An outcome with families has values from another list than the one that is missing.
+            if isinstance(error, NotFound) and not outcome.families:
                 self._clear_not_found(collector, target)
         elif target.key in self.store.gone:
             # The collector that owns the target has found that the target no longer exists.
