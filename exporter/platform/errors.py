@@ -154,10 +154,11 @@ class CredentialError(PlatformError, reason="credential"):
     """The key or token cannot be read, is empty, or cannot be contained in a header."""
 
 
-_BY_STATUS: dict[int, type[StatusError]] = {
+_BY_STATUS: dict[int, type[PlatformError]] = {
     401: Unauthorized,
     403: Forbidden,
     404: NotFound,
+    407: ProxyFault,
     408: RequestTimeout,
     429: RateLimited,
 }
@@ -178,6 +179,6 @@ def asks_to_wait(error: PlatformError) -> bool:
     return isinstance(error, RateLimited) or error.status == _UNAVAILABLE
 
 
-def class_for_status(status: int) -> type[StatusError]:
+def class_for_status(status: int) -> type[PlatformError]:
     """Return the class of error for a status that is not a success."""
     return _BY_STATUS.get(status) or _BY_FIRST_DIGIT.get(status // 100, ServerError)
