@@ -78,7 +78,7 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(
     """Poll all zones together: one for each fault, and one without a fault."""
     # A deadline is waited for in truth; where none passes it must not, however busy the machine is. The shorter limit
     # for connecting, which has another reason, must not pass before it.
-    monkeypatch.setattr("exporter.wiring.clients.CONNECT_SHARE", 600.0)
+    monkeypatch.setattr("exporter.platform.http.transport.CONNECT_SHARE", 600.0)
     patience = {"timeout": 1.0} if names == STALLS else {}
     zones = {name: str(int(WELL) + number) for number, name in enumerate(names, start=1)}
     reasons = {name: MATRIX[name][1] for name in names}

@@ -22,9 +22,6 @@ from exporter.targets.target import DATABASE_PREFIX
 from exporter.validation.configuration_errors import ConfigurationError, ConfigurationFault
 from exporter.wiring.key_file import KeyFile
 
-# The share of an attempt's time limit that one try to connect may take.
-CONNECT_SHARE = 0.5
-
 
 @dataclass(frozen=True, slots=True)
 class Access:
@@ -100,9 +97,8 @@ def client_of(
         ConfigurationError: the environment names a proxy that cannot be used.
     """
     lookups = machine.executors("names")
-    connect_seconds = access.timeout * CONNECT_SHARE
     try:
-        connect = machine.connector(access.base_url, access.max_in_flight, lookups, connect_seconds=connect_seconds)
+        connect = machine.connector(access.base_url, access.max_in_flight, lookups, time_limit=access.timeout)
         secrets = proxy_secrets(access.base_url)
     except ProxyFault as error:
         raise ConfigurationError([ConfigurationFault(str(error))]) from None

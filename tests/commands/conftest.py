@@ -63,6 +63,6 @@ class UnusedAddress:
 @pytest.fixture
 def unused_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[UnusedAddress]:
     """Yield an address; connecting has no separate time limit, because it can be slow on a busy machine."""
-    monkeypatch.setattr("exporter.wiring.clients.CONNECT_SHARE", 600.0)
+    monkeypatch.setattr("exporter.platform.http.transport.CONNECT_SHARE", 600.0)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield UnusedAddress(listener)

@@ -120,7 +120,7 @@ async def client_of(
     scheme: str = "access_key",
     read: Callable[[], str] = lambda: KEY,
     deadline: float = 5.0,
-    connect_seconds: float = 5.0,
+    time_limit: float = 10.0,
     useful: float = 0.0,
     random: Callable[[], float] = lambda: 0.5,
     rate: float = 1e6,
@@ -130,7 +130,7 @@ async def client_of(
 ) -> AsyncIterator[Kit]:
     """Return a client of a platform at `url`; an answer to its caller is of use for `useful` seconds."""
     heard, clock = Heard(), FakeClock()
-    connect = connector(url, max_in_flight, one_thread("names"), connect_seconds=connect_seconds)
+    connect = connector(url, max_in_flight, one_thread("names"), time_limit=time_limit)
     clocks = Clocks(NOW.timestamp, clock, sleep or clock.sleep)
     client = Client(
         base_url=url,

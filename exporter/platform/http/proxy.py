@@ -27,7 +27,7 @@ _ENTRY = re.compile(r"\[(?P<v6>[^\]]+)\](?::(?P<v6_port>\d+))?|(?P<host>[^:]+):(
 
 
 def connector(
-    base_url: str, max_in_flight: int, lookups: Executor, *, connect_seconds: float
+    base_url: str, max_in_flight: int, lookups: Executor, *, time_limit: float
 ) -> Callable[[], Awaitable[httpx.AsyncBaseTransport]]:
     """Return a function that creates the transport of a client.
 
@@ -35,7 +35,7 @@ def connector(
         base_url: the base address of the calls; the choice of the proxy depends on this address.
         max_in_flight: the highest number of connections.
         lookups: the executor on which host names are looked up.
-        connect_seconds: the time limit of a try to connect, not including the look-up of the host name.
+        time_limit: the time limit of an attempt, in seconds.
 
     Raises:
         ProxyFault: the environment's proxy setting cannot be used.
@@ -47,7 +47,7 @@ def connector(
         await blocking(lookups, import_module, "exporter.platform.http.transport")
         from exporter.platform.http.transport import AiohttpTransport  # noqa: PLC0415
 
-        return AiohttpTransport(max_in_flight, connect_seconds, lookups, proxy)
+        return AiohttpTransport(max_in_flight, time_limit, lookups, proxy)
 
     return connect
 

@@ -27,6 +27,8 @@ from exporter.platform.operation import ADDRESS
 
 # How many seconds an unused connection is kept; 75 is also the default of nginx.
 KEEPALIVE_SECONDS = 75.0
+# The shares of an attempt's time limit that the look-up of the host name, and one try to connect, may take.
+LOOKUP_SHARE, CONNECT_SHARE = 0.9, 0.5
 # The headers of an answer that the client reads. Other headers are not passed on, because that would take longer.
 _PASSED_ON = frozenset({b"content-length", b"date", b"retry-after"})
 
@@ -35,7 +37,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
     """Sends requests over a pool of connections. Keeps no cookies, and does not repeat requests.
 
     Args:
-        connect_seconds: the time limit of a try to connect, not including the look-up of the host name.
+        time_limit: the time limit of an attempt, in seconds.
         lookups: the executor on which host names are looked up.
 
     Attributes:
@@ -43,15 +45,13 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             last loss are not used again.
     """
 
-    def __init__(
-        self, max_in_flight: int, connect_seconds: float, lookups: Executor, proxy: httpx.Proxy | None
-    ) -> None:
+    def __init__(self, max_in_flight: int, time_limit: float, lookups: Executor, proxy: httpx.Proxy | None) -> None:
         self.losses = 0
         connector = aiohttp.TCPConnector(
             limit=max_in_flight,
             keepalive_timeout=KEEPALIVE_SECONDS,
             # `ThreadedResolver` expects an event loop, but calls only the two methods that `_NameLookups` has.
-            resolver=aiohttp.ThreadedResolver(_NameLookups(lookups)),  # type: ignore[arg-type]
+            resolver=aiohttp.ThreadedResolver(_NameLookups(lookups, time_limit * LOOKUP_SHARE)),  # type: ignore[arg-type]
         )
         # aiohttp has no argument for the class of connections.
         create = partial(_Connection, asyncio.get_running_loop(), self)
@@ -59,7 +59,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(sock_connect=connect_seconds),
+            timeout=aiohttp.ClientTimeout(sock_connect=time_limit * CONNECT_SHARE),
         )
         # aiohttp would repeat requests by itself: outside of the budget, not counted, and even some that write.
         self._session._retry_connection = False  # noqa: SLF001
@@ -107,12 +107,17 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
 @dataclass(frozen=True, slots=True)
 class _NameLookups:
-    """Looks up host names for aiohttp on an executor, because a look-up may hang for long."""
+    """Looks up host names for aiohttp on an executor, because a look-up may hang for long; `seconds` is the limit."""
 
     executor: Executor
+    seconds: float
 
     async def getaddrinfo(self, host: str, port: int, **options: int) -> list[Any]:
-        return await blocking(self.executor, socket.getaddrinfo, host, port, **options)
+        try:
+            async with asyncio.timeout(self.seconds):
+                return await blocking(self.executor, socket.getaddrinfo, host, port, **options)
+        except TimeoutError:
+            raise socket.gaierror(socket.EAI_AGAIN, "the look-up did not end in time") from None
 
     async def getnameinfo(self, address: tuple[Any, ...], flags: int = 0) -> tuple[str, str]:
         return await blocking(self.executor, socket.getnameinfo, address, flags)

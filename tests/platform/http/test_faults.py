@@ -211,6 +211,12 @@ async def test_the_key_follows_no_redirect() -> None:
     assert (len(server.requests), elsewhere.requests, elsewhere.connections) == (1, [], 0)
 
 
+async def test_a_look_up_of_the_name_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.platform.http.transport.blocking", lambda *_args, **_more: asyncio.Event().wait())
+    error, _ = await failure("http://platform.example", time_limit=0.2)
+    assert str(error) == "the host name does not resolve (platform.example: the look-up did not end in time)"
+
+
 async def test_a_host_that_does_not_take_the_connection() -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
@@ -220,7 +226,7 @@ async def test_a_host_that_does_not_take_the_connection() -> None:
         for one in waiting:
             one.settimeout(0)
             one.connect_ex(deaf.getsockname())
-        error, attempts = await failure(f"http://127.0.0.1:{deaf.getsockname()[1]}", connect_seconds=0.2)
+        error, attempts = await failure(f"http://127.0.0.1:{deaf.getsockname()[1]}", time_limit=0.4)
         for one in waiting:
             one.close()
     assert (type(error), attempts) == (errors.ConnectTimeout, [("dns_statistics", "none", "connect_timeout")])
@@ -257,5 +263,5 @@ async def test_a_port_that_does_not_speak_tls_and_a_handshake_that_stalls() -> N
     async with listening(lambda line: line.send(b"220 mail.example ESMTP\r\n")) as port:
         error, _ = await failure(f"https://127.0.0.1:{port}")
     async with listening(Line.hung_up) as port:
-        late, _ = await failure(f"https://127.0.0.1:{port}", connect_seconds=0.2)
+        late, _ = await failure(f"https://127.0.0.1:{port}", time_limit=0.4)
     assert (type(error), type(late)) == (errors.TlsFault, errors.ConnectTimeout)
