@@ -298,7 +298,11 @@ class Ledger:
             for account, time in self._platform_times.items()
             if time.accepted_date is not None
         }
-        await self._storage.commit({**rows, **times})
+        # The rows that are lost in the storage are still the ones that were read or committed.
+        lost = {key: row for key, row in rows.items() if row is not None and row is self._rows.get(key)}
+        if lost:
+            await self._storage.write_again(lost)
+        await self._storage.commit({key: row for key, row in {**rows, **times}.items() if key not in lost})
         for key, row in rows.items():
             if row is None:
                 self._rows.pop(key, None)

@@ -143,8 +143,15 @@ class PostgresStorage(Storage):
     async def commit(self, changes: Changes) -> None:
         """Write and delete rows, in pages of `PAGE` rows; if a page fails, the pages before it stay written.
 
-        A row that another shard counts is left unchanged.
+        The row of a target that another shard polled before is replaced. A row of another shard is not deleted.
         """
+        await self._write(changes, replaces=True)
+
+    async def write_again(self, rows: Changes) -> None:
+        """Write rows like `commit`, but leave the rows of targets that another shard polls now unchanged."""
+        await self._write(rows, replaces=False)
+
+    async def _write(self, changes: Changes, *, replaces: bool) -> None:
         session = self._session
         if session is None or not session.has_read:
             raise StorageError("the state database is not open")
@@ -153,7 +160,7 @@ class PostgresStorage(Storage):
             page = slice(start, start + PAGE)
             values = {name: _column(written[page], place) for place, name in enumerate(_COLUMNS)}
             gone = {f"deleted_{name}": _column(deleted[page], place) for place, name in enumerate(_KEY)}
-            parameters = {**self._shard_parameters(), **values, **gone, "session": session.token}
+            parameters = {**self._shard_parameters(), **values, **gone, "session": session.token, "replaces": replaces}
             ((is_own,),) = await session.ask(_WRITE, parameters)
             session.check_own(is_own=is_own)
 
@@ -285,7 +292,7 @@ _WRITE = """
         ON CONFLICT (installation, collector, account, kind, id) DO UPDATE
         SET shard = excluded.shard, shards = excluded.shards, name = excluded.name, success = excluded.success,
             data = excluded.data
-        WHERE old.shard = excluded.shard OR old.shards <> excluded.shards OR old.id = ''
+        WHERE %(replaces)s OR old.shard = excluded.shard OR old.shards <> excluded.shards OR old.id = ''
     )
     SELECT EXISTS (SELECT FROM own)
 """

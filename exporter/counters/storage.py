@@ -63,6 +63,14 @@ class Storage(Protocol):
         """
         return
 
+    async def write_again(self, rows: Changes) -> None:
+        """Write rows that the storage has lost. A row that another exporter has written since stays as it is.
+
+        Raises:
+            StorageError: as for `commit`.
+        """
+        await self.commit(rows)
+
     def is_certain(self) -> bool:
         """Return whether it is certain that no other exporter counts the rows of this storage."""
         return True

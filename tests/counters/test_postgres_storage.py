@@ -132,9 +132,11 @@ async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessi
     await other.claim()
     opened = await other.open()
     assert opened == of_account
-    await other.commit({key_of(1): None, **dict.fromkeys(of_target, ROW._replace(name="of another"))})
+    moved = dict.fromkeys(of_target, ROW._replace(name="of another"))
     counts = "SELECT count(*), count(*) FILTER (WHERE name = 'of another') FROM edge_exporter_row"
-    assert sessions.execute(counts) == [(2 * PAGE + 2, 0)]
+    for write, replaced in ((other.write_again, 0), (other.commit, 1)):
+        await write({key_of(1): None, **moved})
+        assert sessions.execute(counts) == [(2 * PAGE + 2, replaced)]
 
 
 async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessions) -> None:
@@ -202,7 +204,13 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
         await waiting.until(lambda: ledger.is_taken or ledger.may_serve())
         return ledger.is_taken
 
+    # As if the target had moved to another shard, and later back.
+    sessions.execute("UPDATE edge_exporter_row SET shard = 1, data = 'of another' WHERE collector = 'invoices'")
     assert not await end_session()
+    data = "SELECT data FROM edge_exporter_row WHERE collector = 'invoices'"
+    for poll, is_replaced in ((poll_of("102", today(1)), False), (poll_of_account(47), True)):
+        await ledger.record(poll)
+        assert (sessions.execute(data) != [(b"of another",)]) is is_replaced
     sessions.execute("UPDATE edge_exporter_row SET data = 'of another' WHERE collector = 'invoices'")
     # The waiting times of polls end at all moments, also right after the slow attempt.
     with patch("exporter.counters.ledger.MOST_WAIT_SECONDS", 0.3), patch.object(storage, "open", open_slowly):
@@ -216,7 +224,7 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
     await ledger.record(poll_of_account(60))
     assert not ledger.may_serve()
     await ledger.close()
-    assert sessions.execute("SELECT data FROM edge_exporter_row WHERE collector = 'invoices'") == [(b"of another",)]
+    assert sessions.execute(data) == [(b"of another",)]
 
 
 async def test_a_holder_waits_for_its_shard_while_its_former_session_may_last(sessions: Sessions) -> None:
