@@ -20,6 +20,7 @@ from exporter.platform.api import sql_over_http
 from exporter.platform.api.sql_over_http import Cell, Rows
 from exporter.platform.errors import PlatformError
 from exporter.platform.http.client import Observer
+from exporter.platform.http.responses import parse_json
 from exporter.platform.operation import Operation, Request, address_of
 from exporter.settings.account import AccountSettings, DatabaseSettings
 from exporter.settings.loading import load
@@ -125,7 +126,7 @@ async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]
         answer = await caller.call(request)
     if answer.value is None:
         raise errors.NotFound("the platform answered 404: it has no data, or there is no such id", status=404)
-    return json.loads(answer.raw.decode("utf-8", "replace")), [], key
+    return parse_json(answer.raw), [], key
 
 
 def _failure_messages(outcomes: Sequence[Rows | errors.StatementError]) -> list[str]:

@@ -89,7 +89,7 @@ class Failure(NamedTuple):
 def failure_in(raw: bytes) -> Failure:
     """Return the failure that a body describes; a field that the body does not describe has its default."""
     try:
-        body = json.loads(raw)
+        body = parse_json(raw)
     except (ValueError, RecursionError):
         body = raw.decode("utf-8", "replace")
     if isinstance(body, str):
@@ -199,13 +199,23 @@ def _parse(adapter: TypeAdapter[T], raw: bytes, unexpected: set[str]) -> T:
     except ValidationError as error:
         # Try again, tolerating a byte order mark, invalid UTF-8, unpaired surrogates, and unreadable numbers or dates.
         try:
-            body = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
+            body = parse_json(raw)
             # As bytes again, because encoding replaces the surrogates.
             return validated(
                 lambda value: adapter.validate_json(_json_bytes(value), context=unexpected), body, unexpected
             )
         except (json.JSONDecodeError, RecursionError):
             raise error from None
+
+
+def parse_json(raw: bytes) -> Any:  # noqa: ANN401 - any JSON
+    """Parse JSON, tolerating a byte order mark, invalid UTF-8, and integers of any length.
+
+    Raises:
+        ValueError: the bytes are not JSON.
+        RecursionError: the JSON is too deeply nested.
+    """
+    return json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_integer)
 
 
 def _integer(digits: str) -> int | float:

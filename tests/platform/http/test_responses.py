@@ -97,6 +97,7 @@ FAILURES: dict[str, object] = {
     "status only": {"statusCode": 401},
     "database": {"error": "Unauthorized: the token is void"},
     "wrong types": {"title": 7, "errors": {"a": 1}, "error": [], "message": {"b": 2}, "ErrorKey": None},
+    "Latin-1": b'{"ErrorKey": "zone.x", "Message": "caf\xe9"}',
     "a list": b"[1, 2]",
     "too deep": b"[" * 100_000,
 }
