@@ -28,8 +28,8 @@ from exporter.targets.target import Inventory, PollKey, Target
 
 # The collectors with charts of days, except the collectors of configured endpoints.
 BUILT_IN = (dns_statistics.COLLECTOR, shield_rate_limits.COLLECTOR)
-# The most days that a request for DNS statistics asks for: as many ended days as the platform shows by default. It is
-# unknown whether the platform can show more.
+# The most days that a request for DNS statistics asks for. By default, the platform shows 30 whole days before today;
+# it is unknown whether it can show more.
 WINDOW_DAYS = 30
 # The chart of breaches covers this many days, including today, and omits days without a breach.
 BREACH_DAYS = 28

@@ -109,9 +109,9 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         self.alive_at = sent
         return rows
 
-    def check_own(self, *, is_own: bool) -> None:
-        """If another session executed the last statement (not `is_own`), end this session, and raise StorageError."""
-        if not is_own:
+    def require_same_session(self, *, is_same: bool) -> None:
+        """Unless this session executed the last statement (`is_same`), end this session, and raise StorageError."""
+        if not is_same:
             self.end()
             raise StorageError(_POOLER)
 

@@ -161,8 +161,8 @@ class PostgresStorage(Storage):
             values = {name: _column(written[page], place) for place, name in enumerate(_COLUMNS)}
             gone = {f"deleted_{name}": _column(deleted[page], place) for place, name in enumerate(_KEY)}
             parameters = {**self._shard_parameters(), **values, **gone, "session": session.token, "replaces": replaces}
-            ((is_own,),) = await session.ask(_WRITE, parameters)
-            session.check_own(is_own=is_own)
+            ((is_same,),) = await session.ask(_WRITE, parameters)
+            session.require_same_session(is_same=is_same)
 
     async def read(self, collectors: Collection[str]) -> dict[PollKey, StateRow]:
         """Return the rows of some collectors, of all shards; none if there is no table. Exporters may write meanwhile.

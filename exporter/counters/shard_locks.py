@@ -56,7 +56,7 @@ class ShardLocks:
             StorageError: the database cannot be used now.
         """
         ((token, locks),) = await session.ask(_HELD, {"class": self._class})
-        session.check_own(is_own=token == session.token)
+        session.require_same_session(is_same=token == session.token)
         self.held = {lock % _TOTAL_FACTOR for lock in locks if lock // _TOTAL_FACTOR == self.total}
         others = {lock // _TOTAL_FACTOR for lock in locks} - {self.total}
         if others:

@@ -108,22 +108,28 @@ class Daemon:
         return daemon
 
     async def _start_first_work(self) -> None:
-        settings, machine = self.settings, self.machine
-        own_shard = settings.own_shard()
-        if own_shard is not None and not settings.state.is_shared:
-            executor = machine.executors("state")
-            storage = machine.open_storage(settings.state, machine.clocks, self.telemetry.record_set_aside, executor)
-            await self._start_work(own_shard, storage)
-            self.telemetry.show(self.telemetry.shard_held, {(str(own_shard.index),): 1})
-            return
-        self.database = database = postgres_storage(settings)
+        own_shard = self.settings.own_shard()
+        # Only a state database assigns shards, so the shard is None only if the state is shared.
+        if self.settings.state.is_shared or own_shard is None:
+            await self._start_with_claimed_shard()
+        else:
+            await self._start_with_own_shard(own_shard)
+
+    async def _start_with_own_shard(self, shard: Shard) -> None:
+        machine = self.machine
+        executor, set_aside = machine.executors("state"), self.telemetry.record_set_aside
+        await self._start_work(shard, machine.open_storage(self.settings.state, machine.clocks, set_aside, executor))
+        self.telemetry.show(self.telemetry.shard_held, {(str(shard.index),): 1})
+
+    async def _start_with_claimed_shard(self) -> None:
+        self.database = database = postgres_storage(self.settings)
         shard = await self._claim(database)
         if shard is not None:
             await self._start_work(shard, database)
         else:
             await self._start_spare()
             self._log.info("waiting for a shard", reason=self.why_spare())
-        seconds = min(SEEK_SECONDS, settings.state.lease / 5)
+        seconds = min(SEEK_SECONDS, self.settings.state.lease / 5)
         self._tasks.repeat("shard", seconds, partial(self._keep_or_seek_shard, database))
 
     async def _keep_or_seek_shard(self, database: "PostgresStorage") -> None:

@@ -222,7 +222,7 @@ class Store:
             if not status.families or status.expires > now:
                 continue
             if not status.since:
-                # The interval may have become longer since the poll.
+                # The interval may have become longer since the poll. If polls fail, `fail` has set the final deadline.
                 status.expires = self._deadline(status)
             if status.expires <= now:
                 status.up = False

@@ -87,7 +87,7 @@ class Deadline(TransportError, reason="timeout"):
 
 
 class StatusError(PlatformError, reason="status"):
-    """A status that is a failure: of HTTP, or in the body of an answer."""
+    """The HTTP status, or the status in the body of an answer, is that of a failure."""
 
 
 class Unauthorized(StatusError, reason="unauthorized"):

@@ -60,7 +60,7 @@ class RecordScans:
         self._zones_without_scan: set[int] = set()
 
     def fail_scan(self, zone_id: int) -> None:
-        """Make a zone's scans fail, until the event scan_released or scan_forgotten. A zone without scans gets none."""
+        """Make the scans of a zone, if it has any, fail until the event scan_released or scan_forgotten."""
         self.release_scan(zone_id)
         self._zones_made_to_fail.add(zone_id)
 

@@ -14,7 +14,7 @@ from exporter.targets.target import PollKey
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
-# The most targets in an answer of the JSON API, and on the status page.
+# The most rows, one for each target and collector, in an answer of the JSON API and on the status page.
 MOST_ROWS = 1000
 PAGE_ROWS = 100
 

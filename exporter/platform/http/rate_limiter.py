@@ -22,7 +22,7 @@ LONGEST_PAUSE = 300.0
 # The first and the longest guess of the length of a pause, in seconds.
 FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
-# How many seconds of calls may be made up for at once, after a time without calls or a delay of the process.
+# After a delay of the process, or a time without calls, at most the calls of this many seconds are sent at once.
 BURST_SECONDS = 0.1
 # The lowest share of the rate that is granted.
 LOWEST_SHARE = 1 / 16
