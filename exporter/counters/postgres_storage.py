@@ -104,7 +104,7 @@ class PostgresStorage(Storage):
         return f"shard {held_before[0]} of {total} is held"
 
     async def keep_open(self) -> bool:
-        """Return whether the session that has read the shard's rows still exists, and keep it alive.
+        """Return whether the session that has read the shard's rows certainly still exists, and keep it alive.
 
         The server ends a session without statements, so a statement is sent if the last one was most of a pulse ago.
 

@@ -1,4 +1,4 @@
-"""Finds the families of which targets lack series, and the causes, from the settings, targets and statuses."""
+"""Finds which families have no series for a target, and why, from the settings, targets and statuses."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -71,7 +71,11 @@ def moment(seconds: float) -> str:
 
 @dataclass(slots=True)
 class Absence:
-    """Families that targets of an account or a database lack for one reason, and the finding that began first."""
+    """Families that targets of an account or a database lack for the same reason.
+
+    Attributes:
+        finding: that of one of the targets. If they fail, it is the target that has failed longest.
+    """
 
     account: str
     collector: str
@@ -211,7 +215,7 @@ class Explainer:
         return self._of_list(lister, account)
 
     def _of_list(self, lister: Collector, account: str) -> Finding:
-        """Return why a list of an account gives no series: it failed, is not polled yet, or has no such target."""
+        """Return why a list of an account gives a target no series: no recent answer, or the target is not in it."""
         status = self.store.statuses.get(PollKey.of(lister.name, account, lister.polls, account))
         if status is None or status.since:
             return _of_unanswered(status)

@@ -32,7 +32,7 @@ def lapse(seconds: float) -> str:
 
 
 def figure(number: float) -> str:
-    """Write a number with separated thousands, and at most the 15 digits that a float keeps: `1,234`, `0.25`."""
+    """Write a number with separated thousands, and at most 15 digits, as a float keeps: `1,234`, `0.25`, `2e+15`."""
     return f"{number:,.15g}"
 
 
