@@ -26,7 +26,7 @@ from exporter.targets.registry import Registry
 from exporter.targets.sharding import Shard
 from exporter.untrusted.terminal import escape
 from exporter.validation.configuration_errors import ConfigurationError
-from exporter.wiring.clients import access_of, client_of
+from exporter.wiring.clients import accesses_of, client_of
 from exporter.wiring.plans import plans_of
 from exporter.wiring.selections import selections_of
 from exporter.wiring.state_storage import stored_rows
@@ -131,7 +131,7 @@ async def _read_history(
     async with AsyncExitStack() as opened:
         accounts = []
         for account in settings.accounts:
-            client = client_of(access_of(account, settings.shard.total), Observer())
+            client = client_of(accesses_of(settings)[account.name], Observer())
             opened.push_async_callback(client.aclose)
             accounts.append(AccountCharts(account.name, client, registry, rows))
         await asyncio.gather(*(one.discover(collectors) for one in accounts))

@@ -22,11 +22,6 @@ def registry(selection: Selection, shard: Shard | None = None) -> Registry:
     return made
 
 
-def ids(made: Registry) -> list[str]:
-    """Return the ids of the polled zones."""
-    return [target.id for target in made.targets("dns_zone")]
-
-
 DISCOVERING = Selection("main", "dns_zone", discover=True)
 
 
@@ -35,7 +30,7 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
     made = registry(selection)
     for names in (("prod-a", "prod-old", "dev-a", "prod-x", "prod-b"), ("",) * 5):
         made.apply("main", zones(*names))
-        assert ids(made) == ["101", "105"], "a name that is left out stays"
+        assert [one.id for one in made.targets("dns_zone")] == ["101", "105"], "a name that is left out stays"
     made.configure([replace(selection, fixed=(Target("main", "dns_zone", "103"),))])
     assert made.name_of(TargetKey.of("main", "dns_zone", "103")) == "dev-a", "a list has said it"
 

@@ -4,7 +4,7 @@ import pytest
 
 from exporter.platform.http.client import Observer
 from exporter.settings.model import Settings
-from exporter.wiring.clients import access_of, client_of
+from exporter.wiring.clients import accesses_of, client_of
 from exporter.wiring.plans import plans_of
 
 ACCOUNT = {"name": "main", "base_url": "https://api.example.net", "api_key": "secret"}
@@ -56,9 +56,8 @@ def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interv
 
 
 async def test_shards_divide_the_budget_of_an_account_and_not_that_of_a_database() -> None:
-    settings = configured(databases=[{"name": "orders", "url": "https://x", "auth_token": "secret"}])
-    account, database = settings.accounts[0], settings.databases[0]
-    shared = [access_of(account, 1), access_of(account, 3), access_of(database, 3), access_of(account, 64)]
-    limiters = [client_of(access, Observer()).rate_limiter for access in shared]
-    expected = [(10.0, 32), (10.0 / 3, 11), (10.0, 32), (10.0 / 64, 1)]
-    assert [(one.rate, one.max_in_flight) for one in limiters] == expected
+    database = {"name": "orders", "url": "https://x", "auth_token": "secret"}
+    for total, of_account in ((1, (10.0, 32)), (3, (10.0 / 3, 11)), (64, (10.0 / 64, 1))):
+        accesses = accesses_of(configured(databases=[database], shard={"total": total}))
+        limiters = [client_of(access, Observer()).rate_limiter for access in accesses.values()]
+        assert [(one.rate, one.max_in_flight) for one in limiters] == [of_account, (10.0, 32)]
