@@ -251,6 +251,9 @@ async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
     assert not holder.is_certain()
     proxy.pass_on()
     await proxy.stop()
+    with pytest.raises(StorageError):
+        await holder.open()
+    assert holder.locks.held is None
     await proxy.start()
     await until_back(holder)
     assert holder.is_certain()

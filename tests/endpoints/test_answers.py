@@ -80,7 +80,7 @@ ANSWERS: dict[str, object] = {
 OBJECTS: tuple[object, ...] = ({"A": {}}, {"A": None, "B": None}, {"C": 1})
 # Buckets of one day are added.
 PAIRS: tuple[list[object], ...] = (
-    [["2026-02-07", 3], ["07-02-2026", 4], ["08-02-2026", None], ["2026-02-08", 2], ["08-02-2026", None]],
+    [["2026-02-07", 3], ["07-02-2026", 4], ["08-02-2026", None], ["2026-02-08", 2], ["2026-02-08", None]],
     [["2026-02-07", 3], ["2026-02-08"]],
 )
 # Equal label values, after the NUL is replaced: the first is counted.

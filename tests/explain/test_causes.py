@@ -98,7 +98,7 @@ async def expired(parts: ExporterParts) -> None:
 
 
 async def one_after_the_other(parts: ExporterParts) -> None:
-    for zone, seconds in ((101, 600), (102, 4000)):
+    for zone, seconds in ((102, 600), (101, 4000)):
         await after(status(f"/dnszone/{zone}/statistics", 500), turns=seconds)(parts)
 
 

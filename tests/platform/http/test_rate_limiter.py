@@ -145,8 +145,8 @@ ask a b | 0.1 a b | limit a 10 | 20 a b | limit b 30 | ask c | 21 a b c
 paused calls leave their places to others; 1e9 2
 ask a:1 | 0 a:1 | limit a:1 60 | ask a:2 a:3 a:4 b | 1 a:1 b
 
-limits that are met during a pause halve the rate no further, and a later one may be longer; 100 1000
-ask a:1 a:2 a:3 | 1 a:1 a:2 a:3 | limit a:1 5 | limit a:2 | limit a:3 9 | pause a 9 rate 50
+limits that are met during a pause halve the rate no further, and make it longer but not shorter; 100 1000
+ask a:1 a:2 a:3 a:4 | 1 a:1 a:2 a:3 a:4 | limit a:1 5 | limit a:2 | limit a:3 9 | limit a:4 2 | pause a 9 rate 50
 
 an answer during a pause does not end it; 100 1000
 ask a:1 a:2 | 1 a:1 a:2 | limit a:1 30 | answer a:2 | pause a 30 rate 52

@@ -197,22 +197,21 @@ async def test_a_broken_renewal_leaves_what_was_and_is_reported_once_each_time(
     tmp_path: Path, authority: Authority, settings: TlsSettings
 ) -> None:
     greetings, files = [], one_thread("web files")
-    file, good = tmp_path / "server.crt", (tmp_path / "server.crt").read_text()
+    file, key = tmp_path / "server.crt", tmp_path / "server.key"
+    other, own = ([one.read_text() for one in authority.issue()] for _ in range(2))
     with capture_logs() as logs:
         async with serving(ServerTls(settings, files)) as port:
-            for times in (1, 2, 3):
+            for times, pair in enumerate((own, other, own), start=1):
                 before = await connect(port, authority.client())
                 await blocking(files, int)
                 file.write_text("half a file")
                 greetings.append(await is_let_in(port, authority.client()))
                 await until(lambda times=times: len(logs) == times, "a read that fails")  # type: ignore[misc]
                 greetings += [await is_let_in(port, authority.client()) for _ in range(3)]
-                if times == 1:
-                    file.write_text(good)
-                    continue
-                authority.issue()
+                for path, text in zip((file, key), pair, strict=True):
+                    path.write_text(text)
                 async with asyncio.timeout(PATIENCE):
-                    while (await connect(port, authority.client()))[2] == before[2]:
+                    while ((await connect(port, authority.client()))[2] == before[2]) != (times == 1):
                         pass
     said = ("TLS file not usable, the old one stays in force", "key_file", WRONG_PAIR)
     assert (greetings, [(line["event"], line["key"], line["error"]) for line in logs]) == ([True] * 12, [said] * 3)
