@@ -71,9 +71,12 @@ def _ask(url: str, fields: Sequence[tuple[str, str]], headers: Mapping[str, str]
 
 
 def lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines for an answer: one for each of its `others`, two for each of its `absences`."""
-    for named, words in answer["others"].items():
-        yield f"{named}: {words}"
+    """Yield the lines for an answer of `/api/v1/explain`.
+
+    A target that was asked for, and has no absence, has one line. An absence has two lines.
+    """
+    for target, reason in answer["others"].items():
+        yield f"{target}: {reason}"
     for absence in answer["absences"]:
         targets = [f"{one['target']} ({one['name']})" if one["name"] else one["target"] for one in absence["targets"]]
         account = f" of {absence['account']}" if absence["account"] else ""

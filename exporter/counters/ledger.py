@@ -102,7 +102,7 @@ class Ledger:
         # older than the counters that were served before, and are not served.
         self._counted: set[PollKey] = set()
         self._platform_times: dict[str, PlatformTime] = {}
-        # The restarts of counters that were logged already, as collector, account, family and new digest.
+        # What `_log_restart` has logged: collector, account, family, and the digest of what the family counts now.
         self._logged_restarts: set[tuple[str, str, str, bytes]] = set()
         self._next_try = 0.0
         self._commit_asked = asyncio.Event()

@@ -108,14 +108,18 @@ def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> t
         guard_seconds = series.guard_seconds if series.is_held else DAY_SECONDS
         return replace(series, has_fallen=False, is_held=True, guard_seconds=guard_seconds), corrections
     former = None if may_be_former else series.former
-    # After a day without polls, the value of a new month may be above the last value of the month before.
-    is_later_month = month != series.month and _seconds_into_month(now) > LATE_RESET_SECONDS
-    may_have_missed_reset = is_later_month and silence > DAY_SECONDS
-    if may_have_missed_reset and value > series.last:
+    # An equal value may still be that of the month before.
+    if value > series.last and _may_have_missed_reset(series, now, silence):
         series = _reset(series, value, month)
     high = max(series.high, value)
     series = replace(series, month=month, high=high, last=value, has_fallen=False, former=former, is_held=False)
     return series, corrections
+
+
+def _may_have_missed_reset(series: MonthSeries, now: datetime, silence: float) -> bool:
+    """Return whether, after a day without polls, a higher value may be that of a new month, even after a late reset."""
+    is_new_month = month_of(now) != series.month
+    return is_new_month and silence > DAY_SECONDS and _seconds_into_month(now) > LATE_RESET_SECONDS
 
 
 def _reset(series: MonthSeries, value: float, month: int) -> MonthSeries:

@@ -48,7 +48,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Parse bytes from the client; limit the time and the size of the head of an unfinished request."""
+        """Parse bytes from the client; limit the time of an unfinished request, and the size of its head."""
         self._unfinished_bytes += len(data)
         super().data_received(data)
         if self._unfinished_bytes > LARGEST_HEAD and not self.transport.is_closing():
