@@ -245,8 +245,10 @@ def _has_families(collector: Collector, target: Target) -> bool:
     if collector is discovery.COLLECTOR:
         # The discovery's families count the results of the search, which not every account needs.
         return discovery.SEARCH in target.watched
-    # Only the kind that the collector polls depends on settings: other kinds are in the answers for that kind.
-    return target.kind != collector.polls or collector.wants(target)
+    if target.kind != collector.polls:
+        # The values of these targets come in the answers for the targets that the collector polls.
+        return True
+    return collector.wants(target)
 
 
 def _of_unanswered(status: Status | None) -> Finding:

@@ -101,11 +101,11 @@ class Settings(BaseSettings, Section):
         for name in self.collectors.__pydantic_extra__ or {}:
             if name not in known:
                 yield ("collectors", name), f"unknown key{suggestion(name, known)}"
-        queries = [query for database in self.databases for query in database.queries]
+        own_intervals = [query.interval or 0.0 for database in self.databases for query in database.queries]
+        longest_of_queries = max(own_intervals, default=0.0)
         for name, collector in self.collector_settings().items():
-            intervals = [query.interval or collector.interval for query in queries] if name == "database" else []
-            longest = max([collector.interval, *intervals])
-            # Series would end before the next poll.
+            longest = max(collector.interval, longest_of_queries if name == "database" else 0.0)
+            # With a shorter `stale_after`, series would end before the next poll.
             if collector.stale_after is not None and collector.stale_after < longest:
                 found, expected = format_duration(collector.stale_after), format_duration(longest)
                 message = f"found {found}, expected at least the longest interval of the collector's polls ({expected})"
