@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import aiohttp
 import httpx
+from aiohttp.abc import ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import BadHttpMessage, ContentEncodingError, HttpProcessingError, LineTooLong
 from yarl import URL
@@ -47,11 +48,12 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, max_in_flight: int, time_limit: float, lookups: Executor, proxy: httpx.Proxy | None) -> None:
         self.losses = 0
-        connector = aiohttp.TCPConnector(
+        connector = _Connector(
+            time_limit * LOOKUP_SHARE,
             limit=max_in_flight,
             keepalive_timeout=KEEPALIVE_SECONDS,
             # `ThreadedResolver` expects an event loop, but calls only the two methods that `_NameLookups` has.
-            resolver=aiohttp.ThreadedResolver(_NameLookups(lookups, time_limit * LOOKUP_SHARE)),  # type: ignore[arg-type]
+            resolver=aiohttp.ThreadedResolver(_NameLookups(lookups)),  # type: ignore[arg-type]
         )
         # aiohttp has no argument for the class of connections.
         create = partial(_Connection, asyncio.get_running_loop(), self)
@@ -105,19 +107,30 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
         await self._session.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _NameLookups:
-    """Looks up host names for aiohttp on an executor, because a look-up may hang for long; `seconds` is the limit."""
+class _Connector(aiohttp.TCPConnector):
+    """Opens connections; a request waits at most `lookup_seconds` for the look-up of the host name."""
 
-    executor: Executor
-    seconds: float
+    def __init__(self, lookup_seconds: float, **options: Any) -> None:  # noqa: ANN401 - those of aiohttp
+        super().__init__(**options)
+        self._lookup_seconds = lookup_seconds
 
-    async def getaddrinfo(self, host: str, port: int, **options: int) -> list[Any]:
+    async def _resolve_host(self, *args: Any, **options: Any) -> list[ResolveResult]:  # noqa: ANN401 - those of aiohttp
         try:
-            async with asyncio.timeout(self.seconds):
-                return await blocking(self.executor, socket.getaddrinfo, host, port, **options)
+            # aiohttp does not cancel the look-up itself: if it ends later, the next attempts use its result.
+            async with asyncio.timeout(self._lookup_seconds):
+                return await super()._resolve_host(*args, **options)
         except TimeoutError:
             raise socket.gaierror(socket.EAI_AGAIN, "the look-up did not end in time") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _NameLookups:
+    """Looks up host names for aiohttp on an executor, because a look-up may hang for long."""
+
+    executor: Executor
+
+    async def getaddrinfo(self, host: str, port: int, **options: int) -> list[Any]:
+        return await blocking(self.executor, socket.getaddrinfo, host, port, **options)
 
     async def getnameinfo(self, address: tuple[Any, ...], flags: int = 0) -> tuple[str, str]:
         return await blocking(self.executor, socket.getnameinfo, address, flags)

@@ -5,6 +5,7 @@ import gzip
 import math
 import socket
 import ssl
+from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -211,24 +212,23 @@ async def test_the_key_follows_no_redirect() -> None:
     assert (len(server.requests), elsewhere.requests, elsewhere.connections) == (1, [], 0)
 
 
-async def test_a_look_up_of_the_name_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.platform.http.transport.blocking", lambda *_args, **_more: asyncio.Event().wait())
-    error, _ = await failure("http://platform.example", time_limit=0.2)
-    assert str(error) == "the host name does not resolve (platform.example: the look-up did not end in time)"
+async def test_a_look_up_that_hangs_and_that_the_next_call_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = asyncio.Future[list[Any]]()
+    monkeypatch.setattr("exporter.platform.http.transport.blocking", lambda *_args, **_more: found)
+    async with client_of("http://a.example", time_limit=0.2) as kit:
+        assert str(await kit.failure()) == "the host name does not resolve (a.example: the look-up did not end in time)"
+        found.set_result([(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 1))])
+        assert type(await kit.failure()) is errors.Refused
 
 
 async def test_a_host_that_does_not_take_the_connection() -> None:
-    with socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))
-        deaf.listen(0)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf, ExitStack() as waiting:
         # Once its queue is full, it lets further attempts wait.
-        waiting = [socket.socket() for _ in range(3)]
-        for one in waiting:
+        for _ in range(3):
+            one = waiting.enter_context(socket.socket())
             one.settimeout(0)
             one.connect_ex(deaf.getsockname())
         error, attempts = await failure(f"http://127.0.0.1:{deaf.getsockname()[1]}", time_limit=0.4)
-        for one in waiting:
-            one.close()
     assert (type(error), attempts) == (errors.ConnectTimeout, [("dns_statistics", "none", "connect_timeout")])
 
 
