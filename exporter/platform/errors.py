@@ -163,13 +163,13 @@ _BY_STATUS: dict[int, type[PlatformError]] = {
     429: RateLimited,
 }
 _BY_FIRST_DIGIT: dict[int, type[StatusError]] = {3: Redirected, 4: Rejected}
-_UNAVAILABLE = 503
+_UNAVAILABLE, _PROXY_REFUSES = 503, 407
 _TEMPORARY = (TransportError, RequestTimeout, RateLimited, ServerError)
 
 
 def may_be_retried(error: PlatformError) -> bool:
-    """Return whether another attempt of a read may succeed; a fault of TLS is expected to occur again."""
-    return isinstance(error, _TEMPORARY) and not isinstance(error, TlsFault)
+    """Return whether another attempt of a read may succeed; a fault of TLS and a 407 are expected to occur again."""
+    return isinstance(error, _TEMPORARY) and not isinstance(error, TlsFault) and error.status != _PROXY_REFUSES
 
 
 def asks_to_wait(error: PlatformError) -> bool:
