@@ -32,7 +32,7 @@ def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
     """Mask secrets of at least 12 characters in the body of an answer, the longest first."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_MASKED:
-            # `surrogatepass`: a secret with half of a surrogate pair, which no UTF-8 body contains, raises no error.
+            # Without `surrogatepass`, a secret with half of a surrogate pair would raise an error.
             body = body.replace(secret.encode("utf-8", "surrogatepass"), MASK.encode())
     return body
 

@@ -34,7 +34,7 @@ class DayBuckets:
     Attributes:
         days: the proleptic ordinal of a UTC day (`date.toordinal`) → the count of that day.
         has_chart: False if the answer has no usable chart.
-        is_whole: whether the counts are sums over all label values, because the answer has no counts for single ones.
+        is_whole: whether the counts are sums over all label values, because the answer does not count each value.
     """
 
     days: Mapping[int, float]
@@ -70,7 +70,7 @@ class LastChange:
 
     @classmethod
     def of(cls, numbers: tuple[object, ...]) -> "LastChange":
-        """Return the source for numbers in nested tuples. Texts would have other hashes in other processes."""
+        """Return the source for nested tuples of numbers; not of texts, whose hashes differ between processes."""
         return cls(float(hash(numbers) & _CHECKSUM_MASK))
 
 

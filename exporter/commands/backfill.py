@@ -142,7 +142,7 @@ async def _read_history(
 
 
 def _days(first: datetime | None, last: datetime | None, *, yesterday: int) -> range:
-    """Return the ordinals of the days to read; raises click.UsageError if there are none, or some after `yesterday`."""
+    """Return the ordinals of the days to read; raises click.UsageError for no days, or for a day after `yesterday`."""
     end = yesterday if last is None else last.toordinal()
     start = max(1, end - DEFAULT_DAYS + 1) if first is None else first.toordinal()
     if start > end or end > yesterday:

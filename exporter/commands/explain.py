@@ -42,7 +42,7 @@ def command(things: tuple[str, ...], *, url: str, username: str, password_file: 
     headers = {}
     if username:
         password = password_file.read().rstrip(b"\r\n") if password_file is not None else b""
-        # `surrogateescape` returns the bytes of a command line that is not UTF-8.
+        # `surrogateescape` restores the bytes of a command line that is not UTF-8.
         credentials = b"%b:%b" % (username.encode(errors="surrogateescape"), password)
         headers["Authorization"] = f"Basic {b64encode(credentials).decode()}"
     fields = [("family" if thing.startswith("edge_") else "target", thing) for thing in things]

@@ -23,7 +23,7 @@ from exporter.telemetry import Telemetry
 from exporter.validation.types import format_duration
 from exporter.wiring.plans import collectors_of
 
-# Name of an operation → the setting with which a collector calls it instead of the operation before it in `operations`.
+# Operation → the setting with which a collector calls this operation, instead of the previous one in `operations`.
 _INSTEAD = {"script_read_by_update": "read: update"}
 # The name of a family of the exporter itself → the collector in whose section the family is listed.
 _BESIDE = {"edge_script_monthly_budget_dollars": "scripts"}

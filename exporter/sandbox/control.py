@@ -161,7 +161,7 @@ async def _on_index(request: Request) -> Response:
     url = str(request.base_url).rstrip("/")
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(_INDEX.replace("URL", url))
-    # Of each kind of fault: its name, what it does, and the fields that it has besides those of every fault.
+    # For each kind of fault: its name, what it does, and the fields that `Fault` does not have.
     kinds = [(name, model.__doc__, model.model_fields.keys() - Fault.model_fields) for name, model in KINDS.items()]
     template = Environment(autoescape=True).from_string(files(__package__).joinpath("page.html").read_text("utf-8"))
     faults = [one.summary() for one in request.app.state.faults.all()]

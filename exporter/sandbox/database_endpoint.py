@@ -38,7 +38,7 @@ async def _on_pipeline_or_cursor(request: Request) -> Response:
         return payload(database.answer(content.get("baton"), content.get("requests"), token_kind))
     except ForbiddenError:
         return payload({"error": "Authorization forbidden: writes are not allowed"}, 403)
-    # Conditions of steps can be nested deeper than Python's stack.
+    # A condition of a step that is nested too deeply causes the RecursionError.
     except (RequestError, hrana.ProtocolError, RecursionError) as error:
         return PlainTextResponse(str(error), 400)
 

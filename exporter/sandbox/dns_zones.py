@@ -15,7 +15,7 @@ from exporter.sandbox.world_clock import WorldClock
 FIRST_ZONE_ID: Final = 101
 _HISTORY_DAYS: Final = 1_000  # charts do not contain earlier days
 _WINDOW_DAYS: Final = 30  # the days of a chart, unless the request has both ends of a window
-# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
+# The purposes of numbers from `Noise`. The purpose is the first of `parts`, so each purpose has independent numbers.
 _VOLUME, _DAILY, _AMPLITUDE, _PEAK, _SMART = range(1, 6)
 # Days of the week, counted from Thursday, the day of 1970-01-01.
 _WEEKEND: Final = frozenset({2, 3})

@@ -12,7 +12,7 @@ from exporter.sandbox.timestamps import DAY, iso_long, iso_of, month_start
 from exporter.sandbox.world_clock import WorldClock
 
 FIRST_SCRIPT_ID: Final = 7
-# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
+# The purposes of numbers from `Noise`. The purpose is the first of `parts`, so each purpose has independent numbers.
 _RATE, _CPU, _MODIFIED = range(1, 4)
 _DOLLARS_A_REQUEST: Final = 0.20 / 1_000_000
 _DOLLARS_A_CPU_MS: Final = 0.02 / 1_000_000

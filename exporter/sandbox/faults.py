@@ -169,7 +169,7 @@ class StallFault(_IncompleteFault):
     point: Literal["start", "headers", "body"] = "body"
 
     async def apply(self, exchange: Exchange) -> None:
-        """Send the part, and wait until the client has disconnected."""
+        """Send the answer up to `point`, and wait until the client has disconnected."""
         await self.begin(exchange)
         await exchange.wait_for_disconnect()
 
@@ -178,7 +178,7 @@ class ResetFault(_IncompleteFault):
     """Reset the connection before the headers, after them, or after half of the body."""
 
     async def apply(self, exchange: Exchange) -> None:
-        """Send the part, and reset the connection."""
+        """Send the answer up to `point`, and reset the connection."""
         connection = exchange.connection()
         await self.begin(exchange)
         # Closing a socket with a linger time of 0 sends a reset.
@@ -191,7 +191,7 @@ class TruncateFault(Fault):
     """Send half of the body as a complete answer."""
 
     async def apply(self, exchange: Exchange) -> None:
-        """Send the half."""
+        """Send half of the body."""
         right = await exchange.right_answer()
         await exchange.answer(right._replace(body=_half(right.body)))
 

@@ -101,7 +101,7 @@ async def shield_rate_limit(world: TheWorld, limit_id: _Id) -> Response:
     if limit is None:
         return refused("not_found.ratelimit_shieldzone", "The rate limit was not found.", status_code=404)
     metrics, default_error = world.rate_limits.metrics(limit_id), _has_default_error(limit_id)
-    # The default errors of most other operations have no `statusCode`.
+    # Unlike most operations, this one has a `statusCode` in its default error.
     return enveloped(metrics, default_error=default_error, error_has_status_code=True)
 
 

@@ -10,7 +10,7 @@ from exporter.sandbox.timestamps import DAY, iso_naive
 _INTERVAL_SECONDS: Final = 300
 _KEPT_SECONDS: Final = 30 * DAY
 _REGIONS: Final = ("eu", "us", "asia", "oceania")
-# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
+# The purposes of numbers from `Noise`. The purpose is the first of `parts`, so each purpose has independent numbers.
 _FOR_REGION, _FOR_CUSTOMER, _FOR_TOTAL, _FOR_SHIPPED, _FOR_DELAY = range(1, 6)
 _FRESH_SECONDS: Final = 30.0
 # Only ids that `Orders` assigns: a client may have inserted other ids, or replaced the table by one with text ids.
@@ -47,8 +47,8 @@ class Orders:
             return
         oldest = now - _KEPT_SECONDS
         since = max(self._updated_at, oldest)
-        # The number of an order is the time when it was placed, divided by the interval. The order at `since` was
-        # inserted before, or is too old.
+        # The number of an order is the time when it was placed, divided by the interval. An order placed at `since` is
+        # left out: the last update has inserted it, or it is too old.
         first, last = int(since // _INTERVAL_SECONDS) + 1, int(now // _INTERVAL_SECONDS)
         new = [self._order(number, now) for number in range(first, last + 1)]
         self._connection.execute("BEGIN IMMEDIATE")

@@ -12,7 +12,7 @@ from exporter.sandbox.world_clock import WorldClock
 # The id of an access list's configuration is the id of the list plus this number.
 CONFIG_ID_OFFSET: Final = 100
 
-# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
+# The purposes of numbers from `Noise`. The purpose is the first of `parts`, so each purpose has independent numbers.
 _SIZE, _ENABLED, _ENTRY = range(1, 4)
 _RULES_OF_A_ZONE: Final = 2
 _ID_OF_LIST_WITH_NULLS: Final = 9

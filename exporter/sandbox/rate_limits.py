@@ -14,14 +14,14 @@ from exporter.sandbox.world_clock import WorldClock
 WINDOW_DAYS: Final = 28
 _SLOTS_A_DAY: Final = 4
 _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
-# A burst begins so early that it ends in its slot, because the breaches of a day are those of the day's slots.
+# The latest start of a burst within its slot: each burst ends before its slot does, so its breaches are of one day.
 _LATEST_BURST_SECONDS: Final = _SLOT_SECONDS * 0.8
 _LONGEST_BURST_SECONDS: Final = 3_600
-# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
+# The purposes of numbers from `Noise`. The purpose is the first of `parts`, so each purpose has independent numbers.
 _HAPPENS, _SIZE, _BEGINS, _LASTS = range(1, 5)
 _OPENING_BURST_SECONDS: Final = 1_800.0
 _SHORTEST_BURST_SECONDS: Final = 600.0
-# Bursts of at least this many seconds are too slow to make an alert fire, if the world's clock has normal speed.
+# The shortest burst in which breaches are too rare to make an alert fire, if the world's clock has normal speed.
 _SHORTEST_HEALTHY_BURST_SECONDS: Final = 1_800.0
 
 
@@ -39,7 +39,7 @@ class BreachNumbers(NamedTuple):
 
     @classmethod
     def summed(cls, several: Sequence["BreachNumbers"]) -> "BreachNumbers":
-        """Return the sum of several, by action; a negative sum becomes 0."""
+        """Return the sums by action; a negative sum becomes 0."""
         return cls(*(max(0, sum(numbers)) for numbers in zip(*several, strict=True)))
 
     def answer(self) -> dict[str, int]:
@@ -123,7 +123,7 @@ class RateLimits:
 
     def _breaches_in_bursts(self, limit_id: int, day: int, now: float) -> int:
         """Return the number of breaches in the bursts of a day until a time in unix seconds."""
-        # The world begins within a burst of one breach every two seconds, from a minute earlier to half an hour later.
+        # A burst, with a breach every two seconds, lasts from a minute before the world begins to half an hour after.
         begins = max(self._began_at - 60, day * DAY)
         ends = min(self._began_at + _OPENING_BURST_SECONDS, (day + 1) * DAY, now)
         opening_breaches = max(0, int((ends - begins) / 2))

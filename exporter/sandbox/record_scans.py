@@ -10,9 +10,9 @@ from exporter.sandbox.seed import recorded, seed
 from exporter.sandbox.timestamps import iso_of
 from exporter.sandbox.world_clock import WorldClock
 
-# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
+# The purposes of numbers from `Noise`. The purpose is the first of `parts`, so each purpose has independent numbers.
 _PERIOD, _OFFSET, _PENDING, _WORKING, _FAILS, _COUNT, _JOB, _ACCOUNT, _ERROR = range(1, 10)
-# The scans of a zone depend on its `ResourceIds.place` modulo this number. The places named here have special scans.
+# The scans of a zone depend on its `ResourceIds.place` modulo this number. The four places below have special scans.
 _VARIETY: Final = 12
 _FAILING, _SLOW, _NEVER, _FRESH = range(1, 5)
 

@@ -50,7 +50,7 @@ class ResourceIds:
         return self.require(resource_id) - self._first_id
 
     def require(self, resource_id: int) -> int:
-        """Return the id itself."""
+        """Return the id if a resource has it."""
         if resource_id not in self._names:
             raise KeyError(resource_id)
         return resource_id

@@ -148,7 +148,7 @@ class SqlSession:
 
 
 def split(text: str) -> Iterator[str]:
-    """Yield a text's statements; the last can be empty. Semicolons in strings, comments and triggers do not count."""
+    """Yield the statements; the last can be empty. Semicolons in strings, comments and triggers end no statement."""
     begin = 0
     for semicolon in re.finditer(";", text):
         statement = text[begin : semicolon.end()]

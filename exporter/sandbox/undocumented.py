@@ -1,4 +1,4 @@
-"""Operations of real platforms that are not in the interface document, for configured endpoints of the exporter."""
+"""Operations of real platforms that the interface document lacks; configured endpoints of the exporter call them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +15,7 @@ from exporter.sandbox.timestamps import DAY, date_of, day_number, iso_naive, mon
 from exporter.sandbox.world import World
 
 _WINDOW_DAYS: Final = 30
-# The purposes of numbers. `Noise` gets the purpose as the first of its `parts`: two purposes give independent numbers.
+# The purposes of numbers from `Noise`. The purpose is the first of `parts`, so each purpose has independent numbers.
 _BANDWIDTH, _REQUESTS, _ERRORS_3XX, _ERRORS_4XX, _ERRORS_5XX, _STORED, _CHARGES, _CPU, _CACHE_HITS = range(9)
 
 _Id: TypeAlias = Annotated[int, Path(alias="id")]

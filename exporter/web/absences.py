@@ -9,7 +9,7 @@ from exporter.validation.configuration_errors import suggestion
 from exporter.web.parts import Parts
 from exporter.web.url_fields import Json, read_fields
 
-# At most this many targets of an absence are listed; `number` is the number of its targets.
+# The most targets that are listed for an absence; `number` counts all targets of the absence.
 MOST_TARGETS = 20
 _ALL_TARGETS = "*"
 

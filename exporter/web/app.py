@@ -30,7 +30,7 @@ from exporter.web.url_fields import Json
 # Reloads the configuration, and returns its faults; empty if the configuration is in force now.
 Reload = Callable[[], Awaitable[tuple[str, ...]]]
 
-# Only larger answers are compressed, and at the fastest level, because compressed answers are not kept.
+# Small answers are not compressed. Others are compressed at the fastest level, because each is sent only once.
 GZIP = Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)
 # The name of a file that the pages load → the file's media type.
 _STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}

@@ -54,7 +54,7 @@ class MetricsEndpoint:
             await _send(send, form, _cut(selected), len(selected), gzip=gzip)
 
     def ready(self, scope: Scope) -> ReadyAnswer | None:
-        """Return the compressed answer to a scrape without a filter; None if it is too large, or must omit counters."""
+        """Return the answer if it can be sent at once (gzip, no filter, all counters, not too large); else None."""
         form, gzip = negotiate(scope["headers"])
         body = self.parts.renderer.current.bodies[form].packed
         is_sent_at_once = gzip and not scope["query_string"] and len(body) <= LARGEST_AT_ONCE

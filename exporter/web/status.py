@@ -88,7 +88,7 @@ def _waits_for(parts: Parts, process: Process) -> str:
 
 
 def _credential_problems(parts: Parts, process: Process) -> str:
-    """Return what is wrong with the accounts' credentials, in words; without accounts, with those of the databases."""
+    """Return in words what is wrong with the credentials of the accounts or, if there are none, of the databases."""
     known = parts.schedule.accounts
     # `account_up` has no databases. If it is empty, all of `known` are databases.
     names = process.account_up or known

@@ -79,7 +79,7 @@ def _why_unknown(parts: Parts, label: str, explained: Json) -> str:
 
 
 def _choose_account(label: str, holders: Sequence[str], asked: Collection[str]) -> str:
-    """Return the account of `holders` that `asked` names (empty: any); raises HTTPException for none or several."""
+    """Return the one account of `holders` that `asked` names (empty: all); raises HTTPException for none or several."""
     chosen = [account for account in holders if not asked or account in asked]
     shown = repr(label[:_MOST_QUOTED])
     if not chosen:

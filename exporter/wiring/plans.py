@@ -14,7 +14,7 @@ def plans_of(settings: Settings) -> dict[str, Plan]:
     """Return name → plan of the enabled collectors that discover targets, or have a family that is served."""
     sections = settings.collector_settings()
     plans: dict[str, Plan] = {}
-    # Section → the configured endpoint or databases of its collectors. A changed endpoint or database makes new plans.
+    # Section → the configured endpoint or databases of its collectors. A change of these changes the plan, too.
     declared: dict[str, object] = {endpoint.name: endpoint for endpoint in endpoints_of(settings)}
     declared["database"] = settings.databases
     for collector in collectors_of(settings):

@@ -115,7 +115,7 @@ def _callee(settings: Settings, request: Request[Any], name: str | None) -> Call
 
 
 async def _send(callee: Callee, request: Request[Any], statements: Sequence[str]) -> tuple[Any, list[str], str]:
-    """Make the call; return the answer as JSON data, a message for each failed SQL statement, and the key, to mask."""
+    """Make the call; return the answer as JSON data, a message for each failed SQL statement, and the key to mask."""
     # With the whole budget (`shards=1`): a single call does not have to leave a part to the exporters of other shards.
     async with aclosing(client_of(access_of(callee, shards=1), Observer())) as client:
         key = await client.credential.current_key()
