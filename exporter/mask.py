@@ -1,4 +1,4 @@
-"""Masks secrets in texts and in JSON, and recognizes addresses with a password of which a part could be shown."""
+"""Masks secrets in texts and in JSON, and recognizes addresses whose password a parser could show in part."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -38,7 +38,7 @@ def body_without_secrets(body: bytes, secrets: Iterable[str]) -> bytes:
 
 
 def has_ambiguous_password(address: str) -> bool:
-    """Return whether an address may have a password of which a parser could show a part as the host, port or path."""
+    """Return whether a parser could take a part of an address's password for the host, port or path, and show it."""
     without_scheme = address.split("://", maxsplit=1)[-1]
     return _AMBIGUOUS.search(without_scheme) is not None
 

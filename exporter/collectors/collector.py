@@ -14,7 +14,7 @@ from exporter.platform.operation import Answer, Caller, Operation, Request
 from exporter.targets.registry import Registry
 from exporter.targets.target import Inventory, Target
 
-# The most days in a chart of the status page. The platform's charts may have more; the oldest day may be incomplete.
+# The most days in a chart of the status page. Of a longer chart, the oldest days are left out; they may be incomplete.
 CHART_DAYS = 30
 
 P = TypeVar("P")
@@ -175,7 +175,7 @@ ACCOUNT: Label[object] = Label("account", lambda target, _: target.account)
 
 
 def attribute(name: str, key: str = "") -> Label[object]:
-    """Return a label with the value of the target's attribute `key`, by default `name`; empty without the attribute."""
+    """Return the label `name` with the value of the target's attribute `key`; an empty `key` stands for `name`."""
     return Label(name, lambda target, _: target.attributes.get(key or name, ""))
 
 

@@ -85,8 +85,8 @@ def own_families(registry: Collector, admits: Callable[[str], bool], names: Coll
 
     Args:
         registry: has the metrics; it must not contain `_created` samples, which the two formats write differently.
-        admits: takes the name of a family, for a counter with `_total`, and returns whether the family is served.
-        names: the names of families, with or without `_total`, or of samples; if empty, the names are not compared.
+        admits: takes the name of a family (with `_total` for a counter), and returns whether the family is served.
+        names: selects families by name, with or without `_total`, or by the name of a sample. Empty: all families.
     """
     families = []
     for metric in registry.collect():

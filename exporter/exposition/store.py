@@ -175,7 +175,7 @@ class Store:
             self.change(status.key, status.health())
 
     def change(self, key: PollKey, families: Iterable[Family], former: Iterable[str] = ()) -> None:
-        """Set families of a key, which may have no status; remove its families in `former` that are not set now."""
+        """Set families of a key, which may have no status. Remove families that `former` names and that are not set."""
         changed = self._changed.setdefault(key, {})
         changed.update(dict.fromkeys(former, b""))
         # Rendered now, to save memory: the lines of a DNS zone take 3 KB, the families would take 5 KB.

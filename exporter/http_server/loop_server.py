@@ -167,7 +167,7 @@ class LoopServer(uvicorn.Server):
             await self._make_room(accepted)
             protocol = make_protocol()
             connecting = self._run(self._connect(protocol, accepted))
-            # During the handshake, cancelling the task closes the connection. `connection_made` sets other functions.
+            # Until `connection_made` replaces both functions, `abort` ends the handshake, which closes the connection.
             self._connections.add(protocol, waits=lambda: True, abort=connecting.cancel)
             # The connection starts, and other tasks run, before the next connection is accepted.
             await asyncio.sleep(0)

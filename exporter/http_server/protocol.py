@@ -67,7 +67,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         if self.pipeline:
             # Otherwise a client could queue thousands of requests whose answers it never takes.
             self.transport.abort()
-        # If the request began in the bytes that ended the former one, its bytes are not counted; 1 starts the timer.
+        # Bytes of this request that came with the end of the former request are not counted; 1 starts the timer.
         self._unfinished_bytes = max(1, self._unfinished_bytes)
         super().on_message_begin()
 

@@ -5,8 +5,8 @@ def escape(text: str, *, keep: str = "") -> str:
     r"""Replace unprintable characters (`str.isprintable`) by JSON escapes, such as `\u001b`.
 
     Unprintable are control and format characters, line breaks, spaces other than U+0020, private and unassigned
-    characters, and halves of surrogate pairs. Characters in `keep` are not escaped. If `keep` contains the line breaks
-    and tabs between the values of a JSON text, the escaped text has the same meaning.
+    characters, and halves of surrogate pairs. Characters in `keep` are not escaped. A JSON text keeps its meaning
+    if `keep` contains the line breaks and tabs between its values.
     """
     return "".join(char if char.isprintable() or char in keep else _escaped(char) for char in text)
 

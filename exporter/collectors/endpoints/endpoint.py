@@ -206,7 +206,7 @@ class EndpointMetric(Section):
             yield (source,), problem
 
     def _suffix_conflicts(self, source: str, suffix: str, users: Sequence[str]) -> Iterator[Conflict]:
-        """Require a suffix of the name for a metric with one of the sources `users`; refuse the suffix for others."""
+        """If the source is one of `users`, require a name that ends with `suffix`; otherwise, refuse such a name."""
         has_suffix = self.name.endswith(suffix)
         shown = f"'{self.name[:60]}'"
         if source in users and not has_suffix:

@@ -65,7 +65,7 @@ def _read(
 
 
 def _convert_present(found: object, expression: Expression | None, document: object, convert: Convert[T]) -> T | None:
-    """Convert a result. Return None for a null, unless the answer itself contains this null (`Expression.is_null`)."""
+    """Convert a result. Return None for a missing result: a null that is not in the answer (`Expression.is_null`)."""
     is_null_of_answer = expression is not None and expression.is_null(document)
     is_missing = found is None and not is_null_of_answer
     return None if is_missing else convert(found)

@@ -39,9 +39,9 @@ class Buckets(NamedTuple):
             without a value, are left out. Empty if the chart has no buckets. None if the answer has no chart, or if all
             buckets of the chart are left out.
         has_unreadable_keys: whether a bucket has a key that is not a date.
-        width: the distance in days between the beginnings of neighbouring buckets, if all distances are equal and
-            longer than a day. If all distances are at least 28 days, as between months, the shortest of them. In all
-            other cases, and with fewer than three dates, 0. If days are missing, the buckets are shorter than `width`.
+        width: how many days long the buckets seem to be: the shortest distance between two dates. 0 if there are fewer
+            than three dates, if this distance is at most a day, or if the distances differ and the shortest is less
+            than 28 days (months differ in length). If days are missing in the chart, the buckets are shorter.
     """
 
     sums: dict[int, float] | None

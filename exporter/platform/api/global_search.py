@@ -120,7 +120,7 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         if answer.value.total is not None:
             total = answer.value.total
         # Stop at a page without a new item: a platform that ignores `from` sends the first page again and again.
-        # An invalid item may be new: after such a page, the search goes on if there is a total that says where to stop.
+        # An invalid item may be new: after a page with one, the search goes on if a total says where to stop.
         may_have_new = len(names) > known_before or (total is not None and len(readable) < len(items))
         is_last = total is not None and received >= total
         if is_last or not may_have_new:

@@ -49,7 +49,7 @@ class Observer:
         """
 
     def unsent(self, operation: str, reason: str) -> None:
-        """Report that a call was not sent because its key or token cannot be used, and the `reason` of the error."""
+        """Report a call that was not sent because its key or token cannot be used, with the `reason` of the error."""
 
     def retried(self, operation: str) -> None:
         """Report that an attempt failed, and that the call is going to be attempted again."""
@@ -116,8 +116,7 @@ class Client:
     async def attempt(self, call: "ReadyCall[T]", time_limit: float) -> Answer[T]:
         """Send a call once, and read its answer; report the result to the observer and the rate limiter.
 
-        `time_limit` is in seconds. The clock goes on while the machine is suspended, so a longer duration is reported
-        as `time_limit`.
+        A duration is reported as at most `time_limit` seconds: the clock goes on while the machine is suspended.
 
         Raises:
             PlatformError: there is no usable answer.

@@ -27,7 +27,7 @@ _MOST_LISTED = 20
 
 
 async def read_body(response: httpx.Response, most_bytes: int, secrets: Iterable[str]) -> bytes:
-    """Read the body of an answer, and close the stream; of an error with a long body, read the beginning.
+    """Read the body of an answer, and close the stream. If the body of an error is long, only its beginning is read.
 
     `most_bytes` is the limit for the body of a success. `secrets` are masked by `body_without_secrets`.
 

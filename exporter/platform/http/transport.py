@@ -232,7 +232,7 @@ def _translated(error: BaseException, *, is_proxied: bool) -> httpx.RequestError
     for kinds, translation in _TRANSLATIONS:
         for found in chain:
             if isinstance(found, kinds):
-                # The proxy looks up the platform's name: the name that this machine could not look up is the proxy's.
+                # With a proxy, this machine looks up only the proxy's host name; the proxy looks up the platform's.
                 is_proxy_unknown = is_proxied and translation is Unresolved
                 kind = httpx.ProxyError if is_proxy_unknown else translation
                 return kind(_message_without_key(found))
