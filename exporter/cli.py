@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find and load the called command; an unknown one is an error or, during shell completion, gives None."""
+        """Find and load the called command; an unknown command is an error or, during shell completion, gives None."""
         name, _placeholder, rest = super().resolve_command(ctx, args)
         loaded = None if name is None else load_command(name)
         return name, loaded, rest

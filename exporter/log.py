@@ -139,7 +139,7 @@ def _event_first(_logger: object, _method: str, line: structlog.typing.EventDict
 
 
 def _escaped(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    """Escape the texts of a log line: some come from the platform. For other values, structlog uses `repr`."""
+    """Escape texts of a log line, as some come from the platform. Other values are written by `repr`, which escapes."""
     escaped = {}
     for name, value in line.items():
         keep = "\n" if name in _TRACEBACK_KEYS else ""

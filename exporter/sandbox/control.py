@@ -119,7 +119,7 @@ def _trigger(world: World, given: Mapping[str, Any]) -> object:
         if is_amount and abs(value) > _LARGEST_AMOUNT:
             raise RequestError(f"{key}: must be from -{_LARGEST_AMOUNT} to {_LARGEST_AMOUNT}")
     try:
-        # Strict, because a number in quotes would evade the limit above. Strict validation of JSON still accepts dates.
+        # Strict: a number in quotes would evade the limit above. From JSON, strict validation accepts a date as text.
         call = TypeAdapter(event, config=ConfigDict(strict=True, allow_inf_nan=False))
         return call.validate_json(json.dumps(parameters))
     except ValidationError as error:

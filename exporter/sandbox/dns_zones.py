@@ -36,7 +36,7 @@ class _Traffic:
     day_noise: Noise
 
     def served(self, day: int, part: float) -> int:
-        """Return the number of queries in the first `part` of a day, a fraction; 1 or more means the whole day."""
+        """Return the number of queries in the first part of a day; `part` is a fraction; 1 or more is the whole day."""
         weekend_factor = 0.7 if day % 7 in _WEEKEND else 1.0
         whole_day = int(self.volume * weekend_factor * (0.85 + 0.3 * self.day_noise.fraction(day)))
         if part >= 1.0:
@@ -104,7 +104,7 @@ class DnsZones:
         smart: dict[str, int] = {}
         for day in range(day_number(start), day_number(min(end, now)) + 1):
             counted = self._queries_until(traffic, day, min((day + 1) * DAY, limit))
-            # Queries before the window are left out of its first day. `min`, as the window may begin later than now.
+            # Queries before the window are left out of its first day. `min` is for a window that begins later than now.
             begins_within_day = start > day * DAY
             left_out = min(counted, self._queries_until(traffic, day, start)) if begins_within_day else 0
             bucket = f"{date_of(day)}T00:00:00Z"

@@ -131,7 +131,7 @@ class RateLimits:
         return opening_breaches + sum(self._breaches_in_burst(limit_id, slot, now) for slot in slots)
 
     def _breaches_in_burst(self, limit_id: int, slot: int, now: float) -> int:
-        """Return the number of breaches until `now` in the burst of a quarter of a day; 0 if there is no burst."""
+        """Return how many breaches the burst of a slot, a quarter of a day, has until `now`; 0 if there is no burst."""
         if not self._noise.chance(0.3, _HAPPENS, limit_id, slot):
             return 0
         begins = slot * _SLOT_SECONDS + self._noise.between(0, _LATEST_BURST_SECONDS, _BEGINS, limit_id, slot)

@@ -27,8 +27,8 @@ async def explain(parts: Parts, query: QueryParams) -> Json:
 async def absences(parts: Parts, families: Collection[str], targets: Collection[str]) -> Json:
     """Return the absences of these families for these targets (labels or names); empty collections select all.
 
-    In the result, `others` maps a given target without absences to the reason why there is none. In a spare, `absences`
-    is empty, and `others` maps the given targets, or `*` if none is given, to the reason why the spare has no shard.
+    In the result, `others` maps a given target that has no absence to the reason for this. In a spare, `absences` is
+    empty, and `others` maps the given targets, or `*` if none is given, to the reason why the spare has no shard.
     """
     now, explainer = parts.clocks.wall(), parts.explainer
     if why_spare := parts.process().spare:

@@ -64,7 +64,7 @@ async def target_page(parts: Parts, label: str, query: QueryParams) -> Json:
 
 
 def _why_unknown(parts: Parts, label: str, explained: Json) -> str:
-    """Return why no target with this label is shown, in words; `explained` is the result of `absences` for it."""
+    """Return in words why no target with this label is shown; `explained` is the result of `absences` for the label."""
     kinds = parts.explainer.kinds()
     kind, _, _ = label.partition("/")
     if kind not in kinds:

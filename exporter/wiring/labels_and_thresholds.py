@@ -84,7 +84,7 @@ def _served_budgets(
 def _unmatched_budgets(
     account: str, budgets: Iterable[str], scripts: Collection[Target]
 ) -> dict[tuple[str, ...], bool]:
-    """Return whether each budget matches none of the scripts, which are those of this shard.
+    """Return account and key of a budget → whether the budget matches no script of this shard.
 
     A budget matches no script of the account if the budget is unmatched in every shard.
     """
@@ -111,7 +111,7 @@ def _families(settings: Settings, target: Target) -> tuple[Family, ...]:
 
 
 def _labels_of(target: Target, account: AccountSettings) -> dict[str, str]:
-    """Return label → value. The first matching entry that has the label sets the value, else the account does."""
+    """Return label → value: of the first matching entry with the label or, if there is none, of the account."""
     labels = dict(account.labels)
     for entry in reversed(account.target_labels):
         if entry.match.search(target.name):

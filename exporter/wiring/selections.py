@@ -18,7 +18,7 @@ def addresses_of(settings: Settings) -> dict[str, str]:
 
 
 def selections_of(settings: Settings) -> Iterator[Selection]:
-    """Yield a selection for each account and kind of target, one of the databases, and one of the queries."""
+    """Yield a selection for each account and kind of target, one for the databases, and one for the queries."""
     for index, account in enumerate(settings.accounts):
         yield from _account_selections(account, index)
         yield from _endpoint_selections(account, settings.endpoints)
