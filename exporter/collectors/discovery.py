@@ -138,7 +138,7 @@ class _Discovery:
         if SHIELD_ZONES in self.target.watched:
             faults = self.faults
         elif listing is not None and NAMES in self.target.watched and POLLED_SHIELD_ZONES in self.target.watched:
-            # A configured shield zone has the name of its pull zone; the list contains the id of the pull zone.
+            # The list is read for the ids of pull zones: a configured shield zone gets the name of its pull zone.
             faults = self.name_faults
         else:
             return None

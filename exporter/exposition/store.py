@@ -49,7 +49,7 @@ GONE = "the platform says that there is no such resource"
 TOO_LATE = "no poll has succeeded in time"
 # In the order in which lists of targets are sorted. A pending target has no result since the start.
 FAILING, PENDING, UP = STATES = ("failing", "pending", "up")
-# Statuses of which no series is left out share this object, to save memory.
+# The value of `Status.left_out` if no series is left out: the statuses share this object, to save memory.
 _NONE_LEFT_OUT: Mapping[str, int] = MappingProxyType({})
 
 
@@ -65,7 +65,7 @@ class Status:
         polled: when the last poll since the start ended, in unix seconds; 0 if there was none.
         duration: seconds that the last poll took, without the commit of the counters.
         chart: the counts of the last days, oldest first; empty if the last good answer has no days.
-        families: the names of the target's present platform families, also of families that are not exposed.
+        families: the names of the target's present platform families (all but `HEALTH`), exposed or not.
         since: since when polls fail or are too late, in unix seconds; 0 if polls succeed in time.
         valid_from: when the present families were published, on the monotonic clock.
         expires: the earliest time at which the present families expire, on the monotonic clock.

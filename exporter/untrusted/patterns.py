@@ -15,7 +15,7 @@ _INSTEAD = {"look-around": "; combine simple patterns instead, such as those of 
 
 
 class PatternError(ValueError):
-    """A text is not a valid pattern; the message says why and, where known, what to write."""
+    """A text is not a valid pattern; the message says why and, where known, what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class StatementResult(Wire):
 
 
 class Description(Wire):
-    """The description of a statement, which is not executed."""
+    """What the database says about a statement, without executing the statement."""
 
     is_explain: bool | None = None
     is_readonly: bool

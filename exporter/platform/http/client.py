@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 # The highest number of attempts of a read.
 ATTEMPTS = 3
-# The highest random part of the wait before the second attempt, in seconds. Before the third, twice as many.
+# The highest random part of the wait before the second attempt, in seconds. Before the third attempt, it is doubled.
 FIRST_JITTER = 0.5
 # The longest wait, in seconds, for a retry or for the end of a pause. If the wait would be longer, the call fails.
 LONGEST_WAIT = 2.0

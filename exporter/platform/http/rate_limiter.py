@@ -24,7 +24,7 @@ FIRST_GUESS = 1.0
 LONGEST_GUESS = 60.0
 # After a delay of the process, or a time without calls, at most the calls of this many seconds are sent at once.
 BURST_SECONDS = 0.1
-# The lowest share of the rate that is granted.
+# The lowest granted share of the rate.
 LOWEST_SHARE = 1 / 16
 # The share of the rate that a call of `recover` adds again, until the whole rate is granted.
 RECOVERY_PER_ANSWER = 0.02

@@ -159,7 +159,7 @@ def status_error(status: int, raw: bytes, retry_after: float | None) -> Platform
     failure = failure_in(raw)
     said = f": {failure.message}" if failure.message else ""
     kind = _class_by_key(class_for_status(status), failure.key)
-    # A 407 comes from the proxy of a call without TLS; with TLS, the transport reports it.
+    # A 407 comes from the proxy: without TLS, as the answer to the call; with TLS, the transport reports it.
     sender = "proxy" if kind is errors.ProxyFault else "platform"
     message = f"the {sender} answered {status}{said}"
     return kind(message, status=status, error_key=failure.key, retry_after=retry_after)

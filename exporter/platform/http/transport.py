@@ -63,7 +63,7 @@ class AiohttpTransport(httpx.AsyncBaseTransport):
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(sock_connect=time_limit * CONNECT_SHARE),
         )
-        # aiohttp would repeat requests by itself: outside of the budget, not counted, and even some that write.
+        # aiohttp would repeat requests by itself, even some that write: outside of the budget, and uncounted.
         self._session._retry_connection = False  # noqa: SLF001
         self._proxy = None if proxy is None else str(proxy.url)
         self._proxy_headers: dict[str, str] | None = None
@@ -116,7 +116,7 @@ class _Connector(aiohttp.TCPConnector):
 
     async def _resolve_host(self, *args: Any, **options: Any) -> list[ResolveResult]:  # noqa: ANN401 - those of aiohttp
         try:
-            # aiohttp does not cancel the look-up itself: if it ends later, the next attempts use its result.
+            # The time limit does not end the look-up. If the look-up ends later, the next attempts use its result.
             async with asyncio.timeout(self._lookup_seconds):
                 return await super()._resolve_host(*args, **options)
         except TimeoutError:
@@ -183,7 +183,7 @@ class _Body(httpx.AsyncByteStream):
 # The exceptions for a lost connection. But `ClientConnectorError`, a subclass of `ClientOSError`, means that no
 # connection was made.
 _LOST = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
-# The exceptions of aiohttp and the sockets that are translated.
+# The exceptions that are translated: those of aiohttp and the sockets.
 _CAUGHT = (aiohttp.ClientError, OSError, ValueError)
 
 # Exceptions of aiohttp and the sockets, and the exception of httpx for them. The first entry that matches an exception
@@ -221,7 +221,7 @@ def _translated(error: BaseException, *, is_proxied: bool) -> httpx.RequestError
     link: BaseException | None = error
     while link is not None:
         chain.append(link)
-        # The exception of a connector holds that of the operating system.
+        # aiohttp's `ClientConnectorError` holds the exception of the operating system.
         os_error = getattr(link, "os_error", None)
         if os_error is not None:
             chain.append(os_error)
