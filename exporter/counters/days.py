@@ -50,8 +50,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         closed: the sum that was counted for closed days.
         newest_closed: the newest closed day. This day and earlier days are not counted any more.
         highs: day → the highest value of the day.
-        baselines: day → the stored baseline. Days before day 0 have one if their value rose after the first answer. If
-            the counter began at 0, the first answer's days from day 0 on have one, too.
+        baselines: day → the stored baseline. A day before day 0 has one if its value has risen above its
+            first value. If the counter began at 0, day 0 and later days of the first answer have one, too.
         lasts: day → the last value of the day, if it is below the highest value.
     """
 
@@ -85,8 +85,8 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
     def count(self, source: DayBuckets, today: int, oldest: int) -> tuple["DaySeries", int]:
         """Count the days of an answer.
 
-        `today` is the ordinal of the current day, and `oldest` that of the oldest day in the answer's sources for the
-        family.
+        `today` is the ordinal of the current day. `oldest` is the ordinal of the oldest day in the answer, among the
+        sources of all series of the family.
 
         Returns:
             The series after the answer, and the number of days whose value fell. The counter does not fall.
@@ -118,7 +118,7 @@ class DaySeries(msgspec.Struct, array_like=True, frozen=True, tag="d"):
         newest = max(today, *source.days)
         # A window may begin in the middle of a day, whose value is then incomplete. So the oldest day of an answer is
         # left out, unless it is too young to be the oldest day of a window: then it is complete. Before day 0, the
-        # oldest day is left out at any age, because only a rise of its value would count.
+        # oldest day is left out at any age: of days before day 0, only a rise is counted, so little is lost.
         is_oldest_left_out = oldest < self.first_day or newest - oldest >= SHORTEST_WINDOW_SPAN
         last_values, changed = self.highs | self.lasts, Days()
         for ordinal, value in source.days.items():

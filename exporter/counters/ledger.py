@@ -106,7 +106,7 @@ class Ledger:
         self._logged_restarts: set[tuple[str, str, str, bytes]] = set()
         self._next_try = 0.0
         self._commit_asked = asyncio.Event()
-        # Set when the next attempt to commit has ended or was left out; replaced when that attempt begins.
+        # Set when the next attempt to commit has ended or was left out. A new event is made when that attempt begins.
         self._attempt_ended = asyncio.Event()
         self._is_ending = False
         self._task: asyncio.Task[None] | None = None
@@ -298,7 +298,7 @@ class Ledger:
             for account, time in self._platform_times.items()
             if time.accepted_date is not None
         }
-        # The rows that are lost in the storage are still the ones that were read or committed.
+        # A row that is still the same object as in `_rows` is not new: `_ensure_open` found that the storage lost it.
         lost = {key: row for key, row in rows.items() if row is not None and row is self._rows.get(key)}
         if lost:
             await self._storage.write_again(lost)

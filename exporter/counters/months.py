@@ -15,7 +15,7 @@ DAY_SECONDS = 86_400.0
 # poll's value is below the last accepted value, too. Other falls are corrections.
 RESET_SHARE = 0.5
 # A platform may reset a value up to this many seconds after a month has begun. If a value has risen during a day
-# without a poll, it is taken for one of the new month only after these seconds.
+# without a poll, the risen value is taken for that of the new month only after these seconds.
 LATE_RESET_SECONDS = 6 * 3600.0
 
 
@@ -117,7 +117,7 @@ def _rise(series: MonthSeries, value: float, now: datetime, silence: float) -> t
 
 
 def _may_have_missed_reset(series: MonthSeries, now: datetime, silence: float) -> bool:
-    """Return whether, after a day without polls, a higher value may be that of a new month, even after a late reset."""
+    """Return whether a day without polls may hide a reset: the month is new, and the time for a late reset is over."""
     is_new_month = month_of(now) != series.month
     return is_new_month and silence > DAY_SECONDS and _seconds_into_month(now) > LATE_RESET_SECONDS
 

@@ -74,7 +74,7 @@ class Absence:
     """Families that targets of an account or a database lack for the same reason.
 
     Attributes:
-        finding: that of one of the targets. If they fail, it is the target that has failed longest.
+        finding: the finding of one of the targets. If the targets fail, it is the target that has failed longest.
     """
 
     account: str
@@ -124,9 +124,9 @@ class Explainer:
         return sorted({kind for collector in self.collectors() for kind in collector.kinds})
 
     def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
-        """Return label or name of a target without absences, as given → why it has none, in words.
+        """Return each of these labels or names of targets → why no absence is found for it, in words.
 
-        If several targets have a given name, a target of this process's shard decides.
+        If several targets have the name, a target of this process's shard decides.
         """
         answers = dict.fromkeys(targets, _UNKNOWN)
         shard = self.registry.shard
@@ -223,7 +223,7 @@ class Explainer:
 
     def _of_poll(self, collector: Collector, target: Target, status: Status | None, info: FamilyInfo) -> Finding | None:
         """Return why a target lacks series of a family, according to the last poll; None if no series is absent."""
-        # If the collector does not poll this kind, the series come with a list of the account, which has a status.
+        # If the collector does not poll this kind, the series come with an account's list: the list's status decides.
         if status is None and target.kind != collector.polls:
             return self._of_list(collector, target.account)
         # A failure is no cause yet while the values of the last good answer are still served.

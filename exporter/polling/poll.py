@@ -181,7 +181,7 @@ class Poller:
             self.failures.recovers(facts)
         if error is not None:
             self.store.fail(name, outcome, error, duration=seconds)
-            # An outcome with families has values from another list than the one that is missing.
+            # If the outcome has families, `fail` has published them in spite of the error, and they stay.
             if isinstance(error, NotFound) and not outcome.families:
                 self._clear_not_found(collector, target)
         elif target.key in self.store.gone:

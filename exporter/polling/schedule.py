@@ -138,7 +138,7 @@ class Schedule:
         """
         self._due = {name: due for name, due in self._due.items() if plans.get(name) is self.plans[name]}
         self._version = None
-        # An account whose key has a problem is tried at once, because the reload may have mended it.
+        # An account whose key has a problem is tried at once, because the reload may have mended the key.
         self._forget(
             name
             for name, account in self.accounts.items()
@@ -224,7 +224,7 @@ class Schedule:
         return [poll.task for poll in self.running.values() if poll.task is not None]
 
     def _regular_time(self, key: PollKey, interval: float, now: float) -> float:
-        """Return the regular time after a poll that begins at `now`: the first at least half an interval later."""
+        """Return the first regular time that is at least half an interval after `now`, when a poll begins."""
         # Regular times are the multiples of the interval on the monotonic clock, plus this offset in seconds.
         offset = self._places[key.collector][key.target] * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval
@@ -293,7 +293,7 @@ class Schedule:
         self._version = self._registry.version
         self._discoveries = {account: [] for account in self.accounts}
         for each in self.accounts.values():
-            # Also the rates of collectors that are off now.
+            # This also removes the rates of collectors that are off now.
             each.pace.poll_rates.clear()
         # Account → for each collector, the polls of its new targets, as collector and target.
         new: dict[str, list[list[tuple[str, Target]]]] = {account: [] for account in self.accounts}
@@ -369,7 +369,7 @@ class Schedule:
         self._poll_soon(account, [(entry.collector, entry.target) for entry in waiting])
 
     def all_discovered(self) -> bool:
-        """Return whether, in every account with a discovery, one has ended or has reported all names that it finds."""
+        """Return whether `discovered` was called for every account that has a discovery."""
         return all(name in self._discovered or not self._discoveries.get(name) for name in self.accounts)
 
     def _targets_by_account(self, plan: Plan) -> dict[str, list[Target]]:

@@ -81,7 +81,7 @@ class KnownResources:
         if found.complete:
             self.was_ever_complete = self.was_complete_in_this_run = True
             if not missing:
-                # A missing resource may be one of the platform at the former address.
+                # While a resource is missing, it may belong to the platform at the former address.
                 self.source = address
         if self._stored_parts() != before:
             self.is_saved = False

@@ -62,7 +62,7 @@ class PollKey(NamedTuple):
 
     @classmethod
     def of(cls, collector: str, account: str, kind: str, target_id: str) -> "PollKey":
-        """Return the key of a collector's target."""
+        """Return the key of a target and a collector."""
         return cls(TargetKey.of(account, kind, target_id), collector)
 
 
