@@ -96,8 +96,8 @@ class Telemetry:
         )
         self.interval = gauge(
             "edge_exporter_collector_interval_seconds{collector}",
-            "Effective interval between two polls of a target; of several accounts, the longest. Intervals that single "
-            "queries set are left out.",
+            "Effective interval between two polls of a target, for the account with the longest one. Intervals that "
+            "single queries set are left out.",
         )
         self.duration = gauge(
             "edge_exporter_collector_duration_seconds{collector}", "Duration of the collector's last poll of a target."
