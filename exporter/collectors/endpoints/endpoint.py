@@ -167,8 +167,8 @@ class EndpointMetric(Section):
     )
     label: LabelName | None = Field(
         default=None,
-        description="A label; its values are the keys of the object, or the first entries of the pairs, that the "
-        "expression gives.",
+        description="A label. The expression then gives an object, whose keys are the values of the label, or a list "
+        "of pairs, which begin with these values.",
     )
     scale: float = Field(default=1.0, gt=0, le=1e18, allow_inf_nan=False, description="A factor for the values.")
 
