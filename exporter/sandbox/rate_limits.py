@@ -14,7 +14,7 @@ from exporter.sandbox.world_clock import WorldClock
 WINDOW_DAYS: Final = 28
 _SLOTS_A_DAY: Final = 4
 _SLOT_SECONDS: Final = DAY // _SLOTS_A_DAY
-# The latest start of a burst within its slot: each burst ends before its slot does, so its breaches are of one day.
+# The latest start of a burst within its slot: each burst ends before its slot does, so its breaches fall on one day.
 _LATEST_BURST_SECONDS: Final = _SLOT_SECONDS * 0.8
 _LONGEST_BURST_SECONDS: Final = 3_600
 # The purposes of numbers from `Noise`. The purpose is the first of `parts`, so each purpose has independent numbers.
@@ -39,7 +39,7 @@ class BreachNumbers(NamedTuple):
 
     @classmethod
     def summed(cls, several: Sequence["BreachNumbers"]) -> "BreachNumbers":
-        """Return the sums by action; a negative sum becomes 0."""
+        """Return the sum of several `BreachNumbers`; a negative number in the sum becomes 0."""
         return cls(*(max(0, sum(numbers)) for numbers in zip(*several, strict=True)))
 
     def answer(self) -> dict[str, int]:
@@ -123,7 +123,7 @@ class RateLimits:
 
     def _breaches_in_bursts(self, limit_id: int, day: int, now: float) -> int:
         """Return the number of breaches in the bursts of a day until a time in unix seconds."""
-        # A burst, with a breach every two seconds, lasts from a minute before the world begins to half an hour after.
+        # A burst, with a breach every two seconds, lasts from a minute before `_began_at` to half an hour after it.
         begins = max(self._began_at - 60, day * DAY)
         ends = min(self._began_at + _OPENING_BURST_SECONDS, (day + 1) * DAY, now)
         opening_breaches = max(0, int((ends - begins) / 2))

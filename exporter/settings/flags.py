@@ -69,7 +69,7 @@ def flags() -> tuple[Flag, ...]:
 
 
 def variables() -> dict[str, KeyPath]:
-    """Return variable → path of the value, for all flags and for the key of the first account, which has no flag."""
+    """Return variable → path of the value, for the flags and the API key of the first account, which has no flag."""
     return {**{flag.variable: flag.path for flag in flags()}, variable_of("api_key"): (*FIRST_ACCOUNT, "api_key")}
 
 

@@ -35,7 +35,7 @@ _OPENSSL_NAMES: Mapping[str, str] = {
 
 
 class Pem(NamedTuple):
-    """A certificate, a private key or authorities: the key of the setting, and the PEM text (None: not set)."""
+    """A certificate, a private key or authorities: the name of the setting, and the PEM text (None: not set)."""
 
     config_key: str
     text: str | None
