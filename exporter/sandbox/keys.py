@@ -5,7 +5,7 @@ from typing import Final
 
 from exporter.sandbox.seed import seed
 
-# The key of the account's owner, which may do everything.
+# The key of the account's owner: every operation accepts it.
 API_KEY: Final = "sandbox-api-key"
 BEARER_TOKEN: Final = "sandbox-bearer-token"  # noqa: S105 - made up, as the name says
 # A valid key whose role may not read DNS statistics.

@@ -112,7 +112,7 @@ class WebServer:
 
 def _warn_of_ignored_keys(config: WebConfig) -> None:
     tls = config.tls_server_config
-    # `http2` and `prefer_server_cipher_suites` have no effect either, but no client is less protected without them.
+    # No warning for `http2` and `prefer_server_cipher_suites`: without them, clients are protected just as well.
     ignored = {
         "rate_limit": config.rate_limit,
         "tls_server_config.curve_preferences": tls is not None and tls.curve_preferences,
