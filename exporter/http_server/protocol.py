@@ -43,7 +43,7 @@ class TimeLimitedProtocol(HttpToolsProtocol):
         """Register the connection, and limit the time of its first request."""
         super().connection_made(transport)
         self._connections.add(self, waits=self._waits, abort=transport.abort)
-        # Each request gets a copy of `app_state`. If the client has shown a certificate, the handshake has verified it.
+        # Each request gets a copy of `app_state`. The certificate is present only if the handshake has verified it.
         self.app_state["has_certificate"] = bool(transport.get_extra_info("peercert"))
         self._timer = self.loop.call_later(REQUEST_SECONDS, transport.abort)
 
