@@ -91,7 +91,7 @@ class AccountCharts:
         for collector in collectors:
             if collector.discovers and collector.wants(account):
                 polled = await self._poll(collector, account)
-                # A target whose name was not found may have other labels in the history than in the live series.
+                # A naming error counts, too: without its name, a target may have other labels than the live series.
                 fault = polled.error or polled.naming_error
                 if fault is not None:
                     self.failures.append(f"{self.account}: a list of resources is incomplete: {fault}")
@@ -177,7 +177,7 @@ class AccountCharts:
         return {day: count for day, count in whole.items() if day in window and day < self.today}
 
     def _whole_days(self, collector: TargetCollector[Any], source: DayBuckets, oldest: int) -> Mapping[int, float]:
-        """Return ordinal → count of the days whose beginning a chart contains; today may be one of them."""
+        """Return ordinal → count of the days that a chart covers from their beginning; today may be one of them."""
         if collector is dns_statistics.COLLECTOR:
             # The requested window begins at midnight (`Windowed`).
             return source.days

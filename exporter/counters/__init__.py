@@ -13,7 +13,7 @@ shard (`shard_locks.py`):
 If no shard is free, this process is a spare, and claims again later. The server ends a session after a lease
 (`state.lease`) without a statement, and this process ends a session after an error. Then this process begins a new
 session, and locks shard n again, without `claim`. If another process has locked shard n, or has written rows of shard n
-since then, this process becomes a spare.
+meanwhile, this process becomes a spare.
 
 Counters from PostgreSQL are served only while the session certainly exists: at most for 0.8 of a lease after the last
 answered statement was sent.

@@ -164,7 +164,7 @@ def _size(source: Source) -> float:
 
 
 def oldest_day(sources: Sources) -> int:
-    """Return the ordinal of the oldest day in any source, because one source alone may omit days; 0 without days."""
+    """Return the ordinal of the oldest day among all sources, because one source may omit days; 0 without days."""
     days = [min(source.days) for source in sources.values() if isinstance(source, DayBuckets) and source.days]
     return min(days, default=0)
 

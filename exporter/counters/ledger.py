@@ -70,7 +70,7 @@ class Ledger:
         retention: seconds after which a series is dropped if the answers do not contain its label values.
 
     Attributes:
-        fault: why the last attempt to read or write failed, or that the present one takes too long; empty if neither.
+        fault: why the last attempt to read or write failed, or that the present attempt takes too long; else empty.
         is_taken: whether another exporter may count the shard (`ShardTakenError`). Nothing more is written then.
     """
 

@@ -148,7 +148,7 @@ class PostgresStorage(Storage):
         await self._write(changes, replaces=True)
 
     async def write_again(self, rows: Changes) -> None:
-        """Write rows like `commit`, but leave the rows of targets that another shard polls now unchanged."""
+        """Write rows like `commit`, except the rows of targets that another shard polls now: these stay unchanged."""
         await self._write(rows, replaces=False)
 
     async def _write(self, changes: Changes, *, replaces: bool) -> None:

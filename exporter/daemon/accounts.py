@@ -152,7 +152,7 @@ class Accounts:
         return {account: offset for account, offset in offsets.items() if offset is not None}
 
     def is_authenticated(self) -> bool:
-        """Return whether an account (if there is none, a database) has answered an authenticated call."""
+        """Return whether an account has answered an authenticated call; without accounts, whether a database has."""
         names = self._account_names() or self.entries
         return any(self._observers[name].authenticated_at is not None for name in names)
 

@@ -198,7 +198,7 @@ class Work:
         return discovery.has_status(plan.collector, target)
 
     def show(self) -> None:
-        """Update the metrics of accounts and targets that do not come from a poll."""
+        """Update the metrics of accounts and targets, except the metrics that polls publish."""
         telemetry, ups = self._telemetry, self.accounts.up_by_account()
         # `edge_up` of an account comes from the shard that the account belongs to.
         own = {(name,): up for name, up in ups.items() if self.registry.owns(TargetKey.of(name, "account", name))}

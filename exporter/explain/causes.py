@@ -126,7 +126,7 @@ class Explainer:
     def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
         """Return each of these labels or names of targets → why no absence is found for it, in words.
 
-        If several targets have the name, a target of this process's shard decides.
+        If several targets have the same name, a target of this process's shard decides.
         """
         answers = dict.fromkeys(targets, _UNKNOWN)
         shard = self.registry.shard

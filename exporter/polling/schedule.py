@@ -224,7 +224,7 @@ class Schedule:
         return [poll.task for poll in self.running.values() if poll.task is not None]
 
     def _regular_time(self, key: PollKey, interval: float, now: float) -> float:
-        """Return the first regular time that is at least half an interval after `now`, when a poll begins."""
+        """Return the first regular time that is at least half an interval after `now`, the beginning of a poll."""
         # Regular times are the multiples of the interval on the monotonic clock, plus this offset in seconds.
         offset = self._places[key.collector][key.target] * interval
         return offset + math.ceil((now + interval / 2 - offset) / interval) * interval

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from exporter.targets.target import TargetKey
 
 REMOVAL_SECONDS = 7 * 86400.0
-MOST_REMOVALS = 1000  # of an account; a removal is a series
+MOST_REMOVALS = 1000  # of an account; limited, because each removal is a series
 
 
 class Removal(NamedTuple):

@@ -52,7 +52,7 @@ class Registry:
     def owner_of(self, key: TargetKey, parent: str = "") -> int:
         """Return the number of a resource's shard; `parent` is the listed shield zone of a rate limit, or empty."""
         if key.kind == "rate_limit":
-            # The shield zone of a configured rate limit is the configured one, so that all shards use the same zone.
+            # For a configured rate limit, the configured shield zone is used, because it is the same in all shards.
             fixed = self._fixed.get(key.list_key, {}).get(key.id)
             if fixed is not None:
                 parent = fixed.attributes.get("shield_zone_id", "")
@@ -261,7 +261,7 @@ class Registry:
         return [Target(account, "script", script_id, attributes=selection.attributes) for script_id in ids]
 
     def is_known_whole(self, account: str, kind: str) -> bool:
-        """Return whether all resources of a kind were known once: they are not discovered, or a list was complete."""
+        """Return whether all resources of a kind were ever known: without discovery, or after a complete list."""
         selection = self._selections.get((account, kind))
         return selection is None or not selection.discover or self._known_at((account, kind)).was_ever_complete
 
@@ -272,7 +272,7 @@ class Registry:
         return sorted(NAMED_BY_SEARCH | listed)
 
     def removals(self) -> list[Removal]:
-        """Return the recent removals (`newest`) of resources that would be polled by this process."""
+        """Return the recent removals (`newest`) of resources that this process would poll if they were still listed."""
         removals = (one for known in self._known.values() for one in known.removals)
         return newest(filter(self._is_reported, removals), self._wall() - self._removal_seconds)
 

@@ -77,7 +77,7 @@ class Target:
         watched: an image's tags to watch for, or the names of the lists that are requested for an account.
         interval: seconds from one poll to the next; None if the collector's interval is used.
         key: the target's identity.
-        client_name: the account, or the database with a prefix, whose client and budget polls of the target use.
+        client_name: names the client and the budget of the target's polls: the account, or `database:` and the name.
     """
 
     account: str
