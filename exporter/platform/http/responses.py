@@ -88,10 +88,12 @@ class Failure(NamedTuple):
 
 def failure_in(raw: bytes) -> Failure:
     """Return the failure that a body describes; a field that the body does not describe has its default."""
+    # A secret in UTF-16 is only found, and masked, in the decoded text.
+    text = raw.decode(json.detect_encoding(raw), "replace")
     try:
-        body = parse_json(raw)
+        body = json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError):
-        body = raw.decode("utf-8", "replace")
+        body = text
     if isinstance(body, str):
         text = body.strip()
         is_markup, is_printable = text.startswith("<"), one_line(text) != ""

@@ -41,7 +41,7 @@ ECHOES: dict[str, tuple[Request[Any], Reply, str]] = {
     "text": (STATISTICS, Reply(401, f"key {KEY} is void"), KEY),
     "a detail": (STATISTICS, Reply(403, json.dumps({"title": "Forbidden", "detail": f"{KEY} may not"})), KEY),
     "a field": (STATISTICS, Reply(422, json.dumps({"errors": [{"field": KEY, "message": f"not {KEY}"}]})), KEY),
-    "a script error": (STATISTICS, Reply(400, json.dumps({"ErrorKey": KEY, "Field": "Name", "Message": KEY})), KEY),
+    "UTF-16": (STATISTICS, Reply(400, json.dumps({"ErrorKey": KEY, "Message": KEY}).encode("utf-16")), KEY),
     "a failure under 200": (STATISTICS, good(json.dumps({"ErrorKey": f"key.{KEY}", "Message": KEY})), KEY),
     "a name of a wrong type": (STATISTICS, good(json.dumps({"QueriesServedChart": {KEY: {}}})), KEY),
     "at the end of a message": (STATISTICS, Reply(401, "x" * 268 + "s3cret"), "s3cret"),
