@@ -135,7 +135,7 @@ async def _read_history(
             opened.push_async_callback(client.aclose)
             accounts.append(AccountCharts(account.name, client, registry, rows))
         await asyncio.gather(*(one.discover(collectors) for one in accounts))
-        days = _days(first, last, yesterday=min(one.today for one in accounts) - 1)  # has ended for every account
+        days = _days(first, last, yesterday=min(one.today for one in accounts) - 1)  # it has ended for each account
         past = await asyncio.gather(*(one.read(charted, days) for one in accounts))
     span = f"{date.fromordinal(days[0])} to {date.fromordinal(days[-1])}"
     return span, list(chain.from_iterable(past)), list(chain.from_iterable(one.failures for one in accounts))

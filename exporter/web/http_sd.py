@@ -21,7 +21,7 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
 
     Raises:
         HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); this exporter is a
-            spare, or none of the selected accounts has an address yet, but all of them may get one (503).
+            spare, or no selected account has a resource with an address yet, but each may get one (503).
     """
     registry, gone = parts.registry, parts.store.gone
     if why_spare := parts.process().spare:
