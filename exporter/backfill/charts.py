@@ -91,7 +91,7 @@ class AccountCharts:
         for collector in collectors:
             if collector.discovers and collector.wants(account):
                 polled = await self._poll(collector, account)
-                # A naming error counts, too: without its name, a target may have other labels than the live series.
+                # A naming error counts, too: without the name, the history may have other labels than the live series.
                 fault = polled.error or polled.naming_error
                 if fault is not None:
                     self.failures.append(f"{self.account}: a list of resources is incomplete: {fault}")

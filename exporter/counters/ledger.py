@@ -281,8 +281,8 @@ class Ledger:
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
         for key, row in rows.items():
-            # This row contains the platform's time as `success`. If a collector has the name PLATFORM_TIME, the
-            # keys of its rows have an id, so they differ from this key.
+            # The row with this key contains the platform's time as `success`. Rows of a collector that has the name
+            # PLATFORM_TIME have other keys, with the id of a target.
             if key == account_key(PLATFORM_TIME, key.target.account):
                 self.platform_time(key.target.account).restore(row.success)
             else:

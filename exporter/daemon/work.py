@@ -220,7 +220,7 @@ class Work:
         telemetry.show(telemetry.targets, states)
         failing = Counter((one.target.account, one.collector, one.reason) for one in statuses if one.reason)
         telemetry.show(telemetry.failing, failing)
-        # Not for databases: their answers have no totals to compare with days. Expired values are not counted.
+        # No series for databases: their answers have no totals to compare with days. Expired values are not counted.
         mismatched = Counter(dict.fromkeys(((name,) for name in accounts), 0))
         mismatched.update((one.target.account,) for one in statuses if one.is_mismatched and one.families)
         telemetry.show(telemetry.mismatched, mismatched)

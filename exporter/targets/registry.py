@@ -261,7 +261,7 @@ class Registry:
         return [Target(account, "script", script_id, attributes=selection.attributes) for script_id in ids]
 
     def is_known_whole(self, account: str, kind: str) -> bool:
-        """Return whether all resources of a kind were ever known: without discovery, or after a complete list."""
+        """Return whether all resources of a kind are known: always without discovery, else once a list was complete."""
         selection = self._selections.get((account, kind))
         return selection is None or not selection.discover or self._known_at((account, kind)).was_ever_complete
 
