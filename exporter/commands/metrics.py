@@ -35,8 +35,8 @@ _NOTES = {
         "Counters are sums over UTC days. Days after the day of the first poll are counted in full. Of the day of the "
         "first poll and of earlier days, only rises after the first poll are counted. If the value of a day falls, the "
         "counter does not fall, and `edge_exporter_ledger_corrections_total` counts a correction. The oldest day of a "
-        "chart may be incomplete. Rises of this oldest day are not counted if it is before the day of the first poll, "
-        "or at least 27 days older than the newest day."
+        "chart may be incomplete. If the oldest day is before the day of the first poll, or at least 27 days older "
+        "than the newest day, its rises are not counted."
     ),
     "scripts": (
         "Counters of month-to-date values count the rises of the value. A fall is a reset or a correction:\n\n"
