@@ -35,7 +35,7 @@ def find_folder(name: str) -> Path:
     for folder in (package / "assets" / name, repository / "deploy" / name, repository / name):
         if folder.is_dir():
             return folder
-    raise AssetError(f"this installation has no {name}: install the wheel, or run it from the repository")
+    raise AssetError(f"the installation lacks the folder '{name}': install the wheel, or run it from the repository")
 
 
 def read_assets(what: str) -> dict[str, str]:

@@ -55,7 +55,7 @@ class FileStorage(Storage):
         # Symbolic links are resolved, so that every link to the file leads to the same lock and to SQLite's journal.
         self._path = Path(os.path.realpath(path))
         self._clock = clock
-        self._set_aside = set_aside
+        self._on_set_aside = set_aside
         self._thread = thread
         self._log = logger()
         self._lock: TextIO | None = None
@@ -153,7 +153,7 @@ class FileStorage(Storage):
             self._disconnect()
             now = self._clock()
             aside = rename_aside(self._path, now)
-            self._set_aside(now)
+            self._on_set_aside(now)
             self._log.error("state file set aside", path=self.location, aside=str(aside), error=str(error))
             return self._open_and_check()
 

@@ -69,7 +69,7 @@ class Work:
         self._settings, self._telemetry, self._clocks = settings, telemetry, clocks
         self.shard, self.storage = shard, storage
         self.tasks = Tasks(telemetry.task_failures, clocks)
-        # A failed write is repeated before the storage's next pulse is due.
+        # A failed write is repeated before the ledger's next call of `keep_open`, one `storage.pulse` later.
         retry = min(RETRY_SECONDS, storage.pulse / 2)
         self.ledger = Ledger(storage, clocks=clocks, retry=retry, retention=retention)
         telemetry.ledger_up.set_function(lambda: not self.ledger.fault)

@@ -38,7 +38,7 @@ async def _on_pipeline_or_cursor(request: Request) -> Response:
         return payload(database.answer(content.get("baton"), content.get("requests"), token_kind))
     except ForbiddenError:
         return payload({"error": "Authorization forbidden: writes are not allowed"}, 403)
-    # A condition of a step that is nested too deeply causes the RecursionError.
+    # RecursionError: the condition of a batch's step (`and`, `or`, `not`) is nested too deeply.
     except (RequestError, hrana.ProtocolError, RecursionError) as error:
         return PlainTextResponse(str(error), 400)
 

@@ -36,7 +36,7 @@ class _Traffic:
     day_noise: Noise
 
     def served(self, day: int, part: float) -> int:
-        """Return the number of queries in the first part of a day: a fraction, or at least 1 for the whole day."""
+        """Return the number of queries of a day until `part`, a fraction of the day, has passed; all from 1 on."""
         weekend_factor = 0.7 if day % 7 in _WEEKEND else 1.0
         whole_day = int(self.volume * weekend_factor * (0.85 + 0.3 * self.day_noise.fraction(day)))
         if part >= 1.0:

@@ -265,11 +265,11 @@ class Registry:
         selection = self._selections.get((account, kind))
         return selection is None or not selection.discover or self._known_at((account, kind)).was_ever_complete
 
-    def listed_kinds(self) -> list[str]:
+    def kinds_to_probe(self) -> list[str]:
         """Return the kinds of the targets that service discovery returns."""
-        # Rate limits are listed, too, but have no address to probe.
-        listed = {kind for (_, kind), one in self._selections.items() if one.discover and kind != "rate_limit"}
-        return sorted(NAMED_BY_SEARCH | listed)
+        discovered = {kind for (_, kind), one in self._selections.items() if one.discover}
+        # The search also names the configured targets of its kinds. Rate limits have no address to probe.
+        return sorted((NAMED_BY_SEARCH | discovered) - {"rate_limit"})
 
     def removals(self) -> list[Removal]:
         """Return the recent removals (`newest`) of resources that this process would poll if they were still listed."""

@@ -28,7 +28,7 @@ class Pattern:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_part_validator", _compiled(self.pattern))
-        # The line break ends a comment, as in the pattern `(?x)a # c`. Because of `(?x)`, it matches nothing.
+        # The line break ends a comment, as in the pattern `(?x)a # c`. The added `(?x)` makes the engine skip it.
         object.__setattr__(self, "_whole_validator", _compiled(f"\\A(?:{self.pattern}(?x)\n)\\z"))
 
     def search(self, text: str) -> bool:

@@ -16,17 +16,17 @@ def discover(parts: Parts, kind: str, query: QueryParams) -> tuple[list[Json], l
     """Find the resources of a kind.
 
     Returns:
-        The groups, one for each selected resource with an address, ordered by account and id. And the selected accounts
-        in which no resource has an address yet, but a resource may get one.
+        The target groups, one for each selected resource with an address, ordered by account and id. And the selected
+        accounts that are incomplete: no resource has an address yet, but a resource may get one.
 
     Raises:
         HTTPException: service discovery does not have the kind (404); a parameter is wrong (400); this exporter is a
-            spare, or no selected account has a resource with an address yet, but each may get one (503).
+            spare, or all selected accounts are incomplete (503).
     """
     registry, gone = parts.registry, parts.store.gone
     if why_spare := parts.process().spare:
         raise HTTPException(503, why_spare)
-    kinds = registry.listed_kinds()
+    kinds = registry.kinds_to_probe()
     if kind not in kinds:
         raise HTTPException(404, f"service discovery has no kind {kind[:50]!r}; it has: {', '.join(kinds)}")
     configured = tuple(selection.account for selection in registry.selections(kind))

@@ -78,7 +78,7 @@ class WebServer:
             self._socket,
             access,
             self._connections,
-            lambda: None if self._tls is None else self._tls.latest(),
+            lambda: None if self._tls is None else self._tls.next_context(),
             # Ready answers bypass access control, so they are for servers without users and headers.
             lambda scope: ready(scope) if access.is_open else None,
         )

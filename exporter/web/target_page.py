@@ -69,7 +69,7 @@ def _why_unknown(parts: Parts, label: str, explained: Json) -> str:
     kind, _, _ = label.partition("/")
     if kind not in kinds:
         # The name of a target is refused here, although `explained` may have an answer for the name.
-        why = "expected a kind and an id"
+        why = "expected a known kind and an id, as in dns_zone/102"
     elif label in explained["others"]:
         why = explained["others"][label]
     else:

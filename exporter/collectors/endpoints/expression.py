@@ -29,7 +29,7 @@ class Expression:
     """A compiled expression, created by `compile_expression`.
 
     Attributes:
-        text: the text in the configuration; in a branch, that of the whole expression.
+        text: the text in the configuration; of a branch (`branches`), the text of the whole expression.
         tree: the syntax tree of the library jmespath.
     """
 

@@ -16,7 +16,7 @@ from exporter.validation.configuration_errors import ConfigurationError
 
 @contextmanager
 def listening(flag: str) -> Iterator[None]:
-    """If the block raises a ListenError, add the flag that sets the address to the error's message."""
+    """If the block raises a ListenError, add to the message which flag chooses another address."""
     try:
         yield
     except ListenError as error:

@@ -42,8 +42,8 @@ class DnsZoneStatistics(PascalWire):
         """Return the counts of each chart by day (`Buckets.sums`), in the order of `charts`.
 
         Raises:
-            WrongShape: the buckets are longer than a day: all charts have an equal width above 0, and the chart of
-                all queries adds up to the total, which shows that no days are missing between its buckets.
+            WrongShape: the buckets are longer than a day. They are if all charts have the same width above 0, and the
+                chart of all queries adds up to the total: then no day is missing between its buckets.
         """
         charts = list(self.charts.values())
         queries = self.charts["queries_served_chart"]

@@ -137,8 +137,8 @@ def _message_of(fields: Mapping[str, Any]) -> str:
     for item in faults:
         field, message = _string(item, "field"), _string(item, "message")
         # A message that the body also has elsewhere is not repeated.
-        if field and message not in parts:
-            parts.append(f"{field}: {message}")
+        if message and message not in parts:
+            parts.append(f"{field}: {message}" if field else message)
     # A text without a printable character says nothing.
     distinct_texts = dict.fromkeys(part for part in parts if one_line(part))
     # A text may end with a full stop, which must not be doubled.

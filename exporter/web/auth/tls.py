@@ -170,7 +170,7 @@ def _checked_connection_class(allowed: frozenset[str]) -> type[ssl.SSLObject]:
 class ServerTls:
     """Keeps the server's TLS context, and replaces it when the content of the files changes.
 
-    `executor` reads the files again for `latest`; if a file cannot be used any more, the former context stays in force.
+    `executor` reads the files again for `next_context`. If a file cannot be used any more, the former context stays.
     `__init__` raises TlsSettingError if the settings or the files cannot be used.
     """
 
@@ -182,8 +182,8 @@ class ServerTls:
         self._pems = read_pems(settings)
         self._current = server_context(settings, self._pems)
 
-    def latest(self) -> ssl.SSLContext:
-        """Return the context for the next connection; start to read the files in the background for later ones."""
+    def next_context(self) -> ssl.SSLContext:
+        """Return the context for the next connection, and begin to read the files for later ones in the background."""
         if self._reading is None or self._reading.done():
             # If no thread can be started now, the next call tries again.
             with suppress(RuntimeError):

@@ -28,7 +28,7 @@ _HEADER_VALUES: Mapping[str, tuple[str, ...]] = {
 
 def _check_hash(secret: SecretStr) -> SecretStr:
     if not _BCRYPT.fullmatch(secret.get_secret_value()):
-        raise ValueError("is not a bcrypt hash of a cost from 4 to 18; 'htpasswd -nBC 10' prints one after the colon")
+        raise ValueError("is not a bcrypt hash of a cost from 4 to 18; 'htpasswd -nBC 10 NAME' prints NAME:HASH")
     return secret
 
 

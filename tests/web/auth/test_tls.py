@@ -43,7 +43,7 @@ def context_of(settings: TlsSettings) -> ssl.SSLContext:
 async def serving(tls: ServerTls) -> AsyncIterator[int]:
     """Run a server that answers with a greeting, and yield its port."""
     bound = bind("127.0.0.1", 0)
-    server = LoopServer(bound, PlainTextResponse(GREETING), Connections(1000), tls.latest)
+    server = LoopServer(bound, PlainTextResponse(GREETING), Connections(1000), tls.next_context)
     server.start()
     try:
         yield bound.getsockname()[1]
@@ -151,7 +151,8 @@ async def test_neither_a_stop_nor_the_next_client_waits_for_a_handshake(
     monkeypatch.setattr("exporter.http_server.loop_server.HANDSHAKE_SECONDS", 2 * PATIENCE)
     bound, connections = bind("127.0.0.1", 0), Connections(1)
     port, number = bound.getsockname()[1], bound.fileno()
-    server = LoopServer(bound, PlainTextResponse(""), connections, ServerTls(settings, one_thread("web files")).latest)
+    tls = ServerTls(settings, one_thread("web files"))
+    server = LoopServer(bound, PlainTextResponse(""), connections, tls.next_context)
     server.start()
     # No handshake at all.
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
