@@ -43,7 +43,7 @@ def zones(*ids: int, total: int | None = None) -> str:
     return json.dumps({"data": data, "page": {"totalCount": len(ids) if total is None else total}})
 
 
-def limits(*ids: int) -> str:
+def limits(*ids: int | None) -> str:
     return json.dumps({"data": [{"ratelimitId": one} for one in ids], "error": None})
 
 
@@ -57,7 +57,7 @@ CASES: dict[str, tuple[tuple[str, ...], list[Body]]] = {
     "shield zones go by their pull zones' names": (BOTH, [FOUND, zones(3, 4)]),
     "a short list is incomplete": ((SHIELD_ZONES,), [zones(3, total=2), zones(total=2)]),
     "a shield zone that cannot be read is known all the same": ((SHIELD_ZONES,), [BROKEN_ZONE]),
-    "rate limits are found zone by zone": (LIMITS, [zones(3, 4), limits(55, 56, 0), limits(57)]),
+    "rate limits are found zone by zone": (LIMITS, [zones(3, 4), limits(55, 56, 0, None), limits(57)]),
     "a rate limit that cannot be read is known all the same": (LIMITS, [zones(3), BROKEN_LIMIT]),
     "a rate limit without a readable id makes the list incomplete": (LIMITS, [zones(3), NO_ID]),
     "so does a short list of zones": (LIMITS, [zones(3, total=2), zones(total=2), limits(55)]),

@@ -95,6 +95,7 @@ CASES: dict[str, Case] = {
         {"random": lambda: 1.0},
     ),
     "404 will not go better": ([Reply(404)], f"not_found: {FAILS} 404", {}),
+    "nor will 422": ([Reply(422)], f"rejected: {FAILS} 422", {}),
     "nor will 407": ([Reply(407)], "proxy: the proxy answered 407", {}),
     "nor a failure in an answer": (
         [good('{"ErrorKey": "x", "Message": "no"}')], f"envelope: {FAILS} 200 with a failure: no", {}
