@@ -46,16 +46,6 @@ class Platform:
             if line.startswith("fault "):
                 self.faults.add(json.loads(line.removeprefix("fault ")))
 
-    @property
-    def requests(self) -> list[tuple[str, str]]:
-        """The methods and paths of the requests."""
-        return [(method, path.partition("?")[0]) for method, path, _ in self.noted]
-
-    @property
-    def last_body(self) -> Any:
-        """The JSON of the last request."""
-        return json.loads(self.noted[-1][2])
-
 
 @contextmanager
 def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:

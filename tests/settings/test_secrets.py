@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a message is one line, as it is printed
 """Secrets: their sources, reading them again, and that no output shows them."""
 
 import traceback
@@ -12,7 +11,6 @@ from exporter.validation.configuration_errors import ConfigurationError
 from exporter.validation.secrets import SecretError
 from tests.settings.configurations import ACCOUNT, load_text, refusal, write
 
-NO_POSTGRESQL = "not the address of a PostgreSQL database; expected one such as postgresql://user:password@host/database, with the password percent-encoded (% as %25, @ as %40, / as %2F, ? as %3F, # as %23)"
 SECRET = "S3CRET-0f3c9a7e"
 STATE_URL = f"postgresql://edge:{SECRET}@db.example.net/edge"
 WITH_SECRETS = f"""\
@@ -25,7 +23,6 @@ databases:
 state: {{url: "{STATE_URL}"}}
 """
 TWO_HOSTS = "postgresql://edge:S3cr%40et:a[]@[2001:db8::1]:5432,second.example.net:5433/edge?sslmode=verify-full"
-IN_FILE = ACCOUNT.replace("api_key: hunter2", "api_key_file: secret")
 
 
 def test_the_address_of_the_state_is_read_from_its_file_again_at_each_use(tmp_path: Path) -> None:
@@ -44,38 +41,6 @@ def test_the_address_of_the_state_is_read_from_its_file_again_at_each_use(tmp_pa
     secret.unlink()
     with pytest.raises(SecretError, match=f"^{secret} does not exist$"):
         state.address()
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"", "is empty"),
-        (b"caf\xc3\xa9", "contains a line break or another character that is not printable ASCII"),
-        (b'"hunter2"\n', "has quotes around the secret; the quotes would be a part of the secret"),
-        (b"\xef\xbb\xbf\n\xff", "is not UTF-8 text on line 2"),
-        (None, "is a directory, expected a file"),
-    ],
-)
-def test_a_file_that_holds_no_usable_secret_is_refused(tmp_path: Path, content: bytes | None, problem: str) -> None:
-    path = tmp_path / "secret"
-    path.mkdir() if content is None else path.write_bytes(content)
-    assert refusal(tmp_path, IN_FILE) == [f"config.yml:4: accounts[0].api_key_file: secret {problem}"]
-
-
-@pytest.mark.parametrize(
-    ("written", "fault"),
-    [
-        (f"api_key: x\nstate: {{url: '{STATE_URL}', url_file: url}}", "5: state.url_file: set together with url; expected one of the two"),
-        ("api_key: x\nstate: {url_file: other}", f"5: state.url_file: other is {NO_POSTGRESQL}"),
-        ("api_key: x\nstate: {url_file: ambiguous}", f"5: state.url_file: ambiguous is {NO_POSTGRESQL}"),
-    ],
-)  # fmt: skip
-def test_no_fault_shows_a_secret(tmp_path: Path, written: str, fault: str) -> None:
-    for name, text in (("url", STATE_URL), ("other", SECRET), ("ambiguous", f"postgresql://e:{SECRET}/{SECRET}@db/e")):
-        write(tmp_path, text, name)
-    faults = refusal(tmp_path, ACCOUNT.replace("api_key: hunter2", written))
-    assert f"config.yml:{fault}" in faults
-    assert SECRET not in "\n".join(faults)
 
 
 def test_neither_the_settings_nor_a_refusal_shows_a_secret_even_in_its_traceback(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ def test_sources_give_settings_or_messages(tmp_path: Path, monkeypatch: pytest.M
     for name, text in FILES.items():
         write(tmp_path, text, name)
     Path("latin1.yml").write_bytes(b"log:\n  level: \xff\n")
+    Path("marked").write_bytes(b"\xef\xbb\xbf\n\xff")
+    Path("folder").mkdir()
     assert_cases(SOURCES, lambda case: (line for line in printed(case, {}) if not line.endswith("# default")))
 
 

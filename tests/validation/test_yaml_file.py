@@ -52,22 +52,6 @@ def test_any_text_is_data_or_one_fault(text: str) -> None:
     assert len(refusal(text)) <= 1
 
 
-TOO_LARGE = "contains a number that is too large, such as \\U00110000 for a character"
-HALF = "cannot be read as YAML: found \\ud800, half of a surrogate pair; write the character itself"
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('a: 1\n"b\\ud800": 2', HALF),
-        *((f'a: 1\nb: ["\\U{number}"]', TOO_LARGE) for number in ("00110000", "FFFFFFFF")),
-    ],
-    ids=lambda given: str(given)[:20],
-)
-def test_what_cannot_be_read_is_refused_by_its_line(text: str, message: str) -> None:
-    assert refusal(text) == [f"config.yml:2: {message}"]
-
-
 def test_aliases_that_make_billions_of_values_of_a_few_are_refused_in_a_moment() -> None:
     lines = ["l0: &l0 [x]", *(f"l{depth}: &l{depth} [{', '.join([f'*l{depth - 1}'] * 9)}]" for depth in range(1, 31))]
     assert refusal("\n".join(lines)) == ["config.yml:1: cannot be read as YAML: found more than 1000000 values"]

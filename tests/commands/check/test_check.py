@@ -62,7 +62,7 @@ def told(case: str, platform: Platform, port: str) -> Iterator[str]:
         # The budget follows from how long calls take.
         shown = re.sub(r"(budget allows) [\d.]+$", r"\1 N", line)
         yield without_counts(shown.replace(address, "PLATFORM").replace(port, "TAKEN"))
-    yield f"zones {len({path for _, path in platform.requests if path.endswith('/statistics')})}"
+    yield f"zones {len({path.partition('?')[0] for _, path, _ in platform.noted if '/statistics' in path})}"
 
 
 def test_what_is_checked_and_found(

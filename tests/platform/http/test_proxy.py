@@ -11,7 +11,7 @@ from exporter.platform.http.proxy import is_direct, proxy_of, proxy_secrets
 from tests.platform.clients import KEY, client_of
 from tests.platform.raw_server import raw_server, reply, saying
 
-GOOD = reply('{"TotalQueriesServed": 7}', Set_Cookie="of=the-first-answer")
+GOOD = reply('{"TotalQueriesServed": 7}', Set_Cookie="session=1; Path=/")
 PROXY = "http://proxy.example.net:3128"
 
 

@@ -35,14 +35,6 @@ async def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> Non
         assert (type(error), str(error)[:49]) == (ProxyFault, "no connection through the proxy (platform.example")
 
 
-async def test_cookies_are_not_kept() -> None:
-    answer = reply('{"TotalQueriesServed": 7}', Set_Cookie="session=1; Path=/")
-    async with raw_server(saying(answer)) as server, client_of(server.url) as kit:
-        await dns.read_statistics(kit.calls, 102)
-        await dns.read_statistics(kit.calls, 102)
-    assert [sent.header("Cookie") for sent in server.requests] == [None, None]
-
-
 async def test_as_many_connections_as_calls_in_flight_are_open() -> None:
     gate = asyncio.Event()
 
