@@ -150,6 +150,11 @@ class ExporterParts:
         await self.settle()
         await self.renderer.render()
 
+    async def reload(self, **changes: object) -> None:
+        """Change attributes of the settings, and reload them."""
+        self.settings = self.settings.model_copy(update=changes)
+        assert await self.daemon.reload() == ()
+
     def text(self) -> str:
         """Return the current exposition."""
         return b"".join(self.renderer.current.bodies[Format.TEXT].plain()).decode()
@@ -186,6 +191,7 @@ def configuration(
 async def exporter_parts(
     *,
     account: Mapping[str, object] | None = None,
+    second: Mapping[str, object] | None = None,
     collectors: Mapping[str, object] | None = None,
     world: World | None = None,
     url: str = "",
@@ -197,6 +203,7 @@ async def exporter_parts(
 
     Args:
         account: the settings of the account.
+        second: the settings of a second account, with its name; None for none.
         collectors: settings of the collectors.
         world: the sandbox's world; by default a small one.
         url: the address of another platform than the sandbox.
@@ -210,6 +217,9 @@ async def exporter_parts(
         databases = [] if database is None else [{"name": "orders", "url": platform.url, **database}]
         more = {"databases": databases, **(more or {})}
         settings = configuration(url or platform.url, collectors or {}, more, **(account or {}))
+        if second is not None:
+            accounts = (*settings.accounts, *configuration(platform.url, {}, **second).accounts)
+            settings = settings.model_copy(update={"accounts": accounts})
         parts = ExporterParts(platform, settings)
         await parts.start()
         try:

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import bcrypt
 import httpx
@@ -61,6 +62,11 @@ class ConfiguredSandbox:
     def write(self, text: str, **more: str) -> None:
         """Write the configuration file."""
         self.config.write_text(text.format(url=self.sandbox.url, key=self.key, state=self.state, **more))
+
+    async def reload(self, daemon: Daemon, text: str, **more: str) -> None:
+        """Write the configuration file, and reload it."""
+        self.write(text, **more)
+        assert await daemon.reload() == ()
 
     def load(self) -> Settings:
         """Read the configuration file."""
@@ -114,8 +120,7 @@ async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right
         assert 'edge_up{account="main"} 0.0' in (await client.get("/metrics")).text
         absences = (await client.get("/api/v1/explain?family=edge_dns_queries_total")).json()["absences"]
         assert {absence["cause"] for absence in absences} == {"failing"}
-        configured.write(FILE)
-        assert (await client.post("/-/reload")).status_code == 200
+        await configured.reload(daemon, FILE)
         assert await scraped(daemon, client, "edge_dns_window_queries"), "polled at once"
         assert (await client.get("/-/ready")).status_code == 200
 
@@ -134,8 +139,7 @@ async def test_a_refused_reload_leaves_the_web_configuration_as_it_was(
         assert len(await daemon.reload()) == 1
         assert (await client.get("/metrics")).headers["x-frame-options"] == "DENY"
         for text in (written, written.replace("web.yml", "renamed.yml"), FILE):
-            configured.write(text)
-            assert await daemon.reload() == ()
+            await configured.reload(daemon, text)
             assert (await client.get("/metrics")).headers["x-frame-options"] == "sameorigin"
             if web.exists():
                 web.rename(tmp_path / "renamed.yml")
@@ -172,8 +176,7 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         (account,) = daemon.work.schedule.accounts.values()
         assert (account.client.timeout, account.client.rate_limiter.rate) == (11.0, 1000.0), "no quarter of it"
         assert logging.getLogger().level == logging.ERROR
-        configured.write(FILE.replace("{url}", configured.sandbox.url.replace("http", "HTTP")))
-        assert (await client.post("/-/reload")).text == "reloaded\n"
+        await configured.reload(daemon, FILE.replace("{url}", configured.sandbox.url.replace("http", "HTTP")))
         assert "\nedge_dns_queries_total{" in (await client.get("/metrics")).text, "it is the same address"
         assert (logging.getLogger().level, await loaded()) == (logging.WARNING, 1.0)
         monkeypatch.setattr(daemon, "load", lambda: 1 / 0)
@@ -215,17 +218,10 @@ async def running_process(settings: Settings, load: Callable[[], Settings]) -> A
 
 
 async def test_a_signal_reloads_and_the_log_says_what_broke_that(configured: ConfiguredSandbox) -> None:
-    loads: list[Settings] = []
-
-    def load() -> Settings:
-        if loads:
-            raise ZeroDivisionError
-        loads.append(configured.load())
-        return loads[0]
-
+    load = Mock(side_effect=[configured.load(), ZeroDivisionError])
     async with running_process(configured.load(), load):
         os.kill(os.getpid(), signal.SIGHUP)
-        await until(lambda: loads)
+        await until(lambda: load.called)
         await until(lambda: "reload" not in [task.get_name() for task in asyncio.all_tasks()])
         with capture_logs() as logs:
             os.kill(os.getpid(), signal.SIGHUP)
@@ -262,8 +258,7 @@ async def test_a_reload_keeps_what_is_told_of_collectors_and_nothing_of_one_that
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_dns_record_scan_found")
         before = [set(await scraped(daemon, client, name)) for name in families]
-        configured.write(FILE + "collectors: {{dns_record_scans: {{enabled: false}}}}\n")
-        assert await daemon.reload() == ()
+        await configured.reload(daemon, FILE + "collectors: {{dns_record_scans: {{enabled: false}}}}\n")
         after = [set(await scraped(daemon, client, name)) for name in families]
         gone = [{f'{name}{{collector="dns_record_scans"}}'} for name in families]
         assert [old - new for old, new in zip(before, after, strict=True)] == gone
@@ -282,21 +277,18 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
     async with configured.daemon() as (daemon, client):
         await until(daemon.work.schedule.all_discovered)
         for number in (1, 2):
-            configured.write(added, token=token, number=str(number))
-            assert await daemon.reload() == ()
+            await configured.reload(daemon, added, token=token, number=str(number))
             await settled(daemon.work)
             assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': number}
             assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
         assert "orders" in str(await scraped(daemon, client, "edge_database_up"))
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total"))
-        configured.write(FILE)
-        assert await daemon.reload() == ()
+        await configured.reload(daemon, FILE)
         await daemon.work.renderer.render()
         text = (await client.get("/metrics")).text
         assert [line for line in text.splitlines() if 'account="other"' in line or "orders" in line] == []
         assert 'edge_api_requests_total{account="main"' in text
-        configured.write(added, token=token, number="1")
-        assert await daemon.reload() == ()
+        await configured.reload(daemon, added, token=token, number="1")
         await settled(daemon.work)
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total")), "it counts again"
 
@@ -311,33 +303,29 @@ async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_p
         account, plans = daemon.work.schedule.accounts["main"], daemon.work.schedule.plans
         targets = dict(daemon.work.registry.by_key)
         for content in (FILE, FILE + "series: {{max_label_values: 500}}\n"):
-            configured.write(content)
-            assert await daemon.reload() == ()
-        selecting = FILE.replace("    base_url", "    searches: [prod]\n    base_url")
-        configured.write(selecting)
-        assert await daemon.reload() == ()
+            await configured.reload(daemon, content)
+        await configured.reload(daemon, FILE.replace("    base_url", "    searches: [prod]\n    base_url"))
         assert running.items() <= daemon.work.schedule.running.items()
         assert daemon.work.schedule.accounts["main"] is account, "what selects targets concerns no client"
         assert all(daemon.work.schedule.plans[name] is plan for name, plan in plans.items())
         assert all(daemon.work.registry.by_key[key] is target for key, target in targets.items())
         assert stall.hits == 3
         # Another timeout makes a new client: its polls begin again, and no target is polled twice at once.
-        configured.write(FILE.replace("    base_url", "    timeout: 9s\n    base_url"))
-        assert await daemon.reload() == ()
+        await configured.reload(daemon, FILE.replace("    base_url", "    timeout: 9s\n    base_url"))
         await until(lambda: stall.hits == 6)
         assert running.keys() <= daemon.work.schedule.running.keys()
         assert daemon.work.schedule.accounts["main"] is not account
         configured.faults.clear()
-        configured.write(FILE)
-        assert await daemon.reload() == ()
+        await configured.reload(daemon, FILE)
         assert len(await scraped(daemon, client, "edge_dns_window_queries")) == 3
 
 
 async def test_a_reload_takes_over_which_families_are_served(configured: ConfiguredSandbox) -> None:
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_dns_window_queries")
-        configured.write(FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*, edge_api_retries_.*]}}\n")
-        assert (await client.post("/-/reload")).status_code == 200
+        await configured.reload(
+            daemon, FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*, edge_api_retries_.*]}}\n"
+        )
         assert await scraped(daemon, client, "edge_dns_queries_total")
         text = (await client.get("/metrics")).text
         assert "edge_dns_window_" not in text
@@ -345,8 +333,7 @@ async def test_a_reload_takes_over_which_families_are_served(configured: Configu
         assert "edge_api_retries_" not in text, "also what the exporter tells of itself"
         denied = "name[]=edge_dns_window_queries&name[]=edge_api_retries_total"
         assert (await client.get(f"/metrics?{denied}")).text == ""
-        configured.write(FILE)
-        assert (await client.post("/-/reload")).status_code == 200
+        await configured.reload(daemon, FILE)
         # A collector that is needed again is polled at once.
         assert await scraped(daemon, client, "edge_script_monthly_requests")
         # An unchanged answer is read again, because not all of its families were served before.

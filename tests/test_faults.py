@@ -11,9 +11,7 @@ from structlog.testing import capture_logs
 from exporter.platform.http.client import Client
 from exporter.polling.pace import Account
 from exporter.polling.schedule import NAMES_SECONDS
-from exporter.sandbox.world import World
-from exporter.sandbox.world_clock import WorldClock
-from tests.exporter_parts import START, ExporterParts, exporter_parts, only
+from tests.exporter_parts import ExporterParts, exporter_parts, only, still
 
 WELL = "101"
 ZONES = {"dns_zones": {"discover": True}, "scripts": {"discover": False}, "shield_zones": {"discover": False}}
@@ -60,11 +58,6 @@ OTHERS = tuple(name for name in MATRIX if name not in ALONE + STALLS)
 GROUPS = [(name,) for name in ALONE] + [STALLS, OTHERS[::2], OTHERS[1::2]]
 
 
-def small_world(zones: int = 3) -> World:
-    """A few zones, at a fixed time."""
-    return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
-
-
 def true_today(parts: ExporterParts, zone: str) -> int:
     """Return the platform's true count of a zone today."""
     today = datetime.fromtimestamp(parts.world.clock.now(), UTC).date()
@@ -83,7 +76,7 @@ async def test_a_fault_of_one_zone_is_one_failure_and_nobody_elses(
     zones = {name: str(int(WELL) + number) for number, name in enumerate(names, start=1)}
     reasons = {name: MATRIX[name][1] for name in names}
     async with exporter_parts(
-        account={**ZONES, **patience}, collectors=STATISTICS, world=small_world(len(zones) + 1)
+        account={**ZONES, **patience}, collectors=STATISTICS, world=still(dns_zones=len(zones) + 1)
     ) as parts:
 
         def of_today() -> dict[str, float | None]:
@@ -139,7 +132,7 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
         account={**ZONES, "dns_zones": {"discover": False, "ids": [101]}},
         collectors=STATISTICS,
         url="http://127.0.0.1:1",
-        world=small_world(),
+        world=still(dns_zones=3),
     ) as parts:
         # Until then the poll waits for the zone's name, which the search would return.
         assert parts.samples("edge_target_up", collector="dns_statistics") == {}
@@ -152,7 +145,7 @@ async def test_a_platform_that_refuses_connections_is_one_failure_a_target() -> 
 @pytest.mark.parametrize(("status", "is_accepted"), [(403, True), (401, False), (500, False)])
 async def test_a_spare_is_ready_once_a_key_is_accepted(status: int, *, is_accepted: bool) -> None:
     fault = {"kind": "status", "status": status, "path": "/search"}
-    async with exporter_parts(account=ZONES, world=small_world(), fault=fault) as parts:
+    async with exporter_parts(account=ZONES, world=still(dns_zones=3), fault=fault) as parts:
         accounts = parts.work.accounts
         accounts.entries = {**accounts.entries, "second": Mock(spec=Account)}
         trying = asyncio.create_task(accounts.try_keys())

@@ -25,11 +25,9 @@ WALL = FIRST_SIGHT.timestamp()
 URL = "https://api.example.net"
 
 
-def file_storage(
-    path: Path, set_aside: Callable[[float], None] | None = None, clock: Callable[[], float] = lambda: WALL
-) -> FileStorage:
+def file_storage(path: Path, set_aside: Callable[[float], None] | None = None) -> FileStorage:
     """Return the storage in a file, which may not be set aside unless a function is given that is called then."""
-    return FileStorage(path, clock, set_aside or not_aside, one_thread("state"))
+    return FileStorage(path, lambda: WALL, set_aside or not_aside, one_thread("state"))
 
 
 def not_aside(_at: float) -> None:
@@ -42,12 +40,7 @@ def key_of(zone: str) -> PollKey:
     return PollKey.of("dns_statistics", "main", "dns_zone", zone)
 
 
-def poll_of(
-    zone: str,
-    sources: Sources,
-    now: datetime = FIRST_SIGHT,
-    name: str = "shop.example",
-) -> PollRecord:
+def poll_of(zone: str, sources: Sources, now: datetime = FIRST_SIGHT, name: str = "shop.example") -> PollRecord:
     """Return a poll of a zone with one counter family."""
     count = Count(QUERIES, ("main", zone, name), tuple(sources.items()))
     return PollRecord(key_of(zone), name, WALL, (count,), now, URL)
@@ -62,12 +55,7 @@ class LedgerDriver:
     """A ledger, and when a damaged file of it was renamed."""
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        linger: float = 0.0,
-        retry: float = 0.0,
-        monotonic: Callable[[], float] = lambda: 0.0,
+        self, path: Path, *, linger: float = 0.0, retry: float = 0.0, monotonic: Callable[[], float] = lambda: 0.0
     ) -> None:
         self.asides: list[float] = []
         # The ledger works on while the test does not ask it for anything, as in a process.
@@ -75,12 +63,7 @@ class LedgerDriver:
         self._thread = threading.Thread(target=self._loop.run_forever, name="driver", daemon=True)
         self._thread.start()
         self.storage = file_storage(path, self.asides.append)
-        self.ledger = Ledger(
-            self.storage,
-            clocks=Clocks(lambda: WALL, monotonic),
-            linger=linger,
-            retry=retry,
-        )
+        self.ledger = Ledger(self.storage, clocks=Clocks(lambda: WALL, monotonic), linger=linger, retry=retry)
         self._run(self.ledger.open())
 
     def __enter__(self) -> Self:

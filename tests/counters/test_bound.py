@@ -12,11 +12,9 @@ from exporter.counters.days import PollTime
 from exporter.counters.ledger import Counters, PollRecord
 from exporter.counters.rows import pack, unpack
 from exporter.metric import Count, DayBuckets, FamilyInfo, Kind, MonthToDate, Source
-from tests.counters.ledger_driver import FIRST_SIGHT, LedgerDriver, key_of
+from tests.counters.ledger_driver import DAY_0, FIRST_SIGHT, URL, LedgerDriver, key_of
 
 THINGS = FamilyInfo("edge_things_total", "Things.", Kind.COUNTER, "", ("thing_id", "part"), is_limited=True)
-TODAY = FIRST_SIGHT.toordinal()
-URL = "https://api.example.net"
 
 
 @dataclass
@@ -34,7 +32,7 @@ class Target:
         self.hours += 1
         now = FIRST_SIGHT + timedelta(hours=self.hours / 100)
         sources: dict[str, Source] = {
-            part: MonthToDate(value) if self.is_month else DayBuckets({TODAY: value, TODAY - 1: 7.0})
+            part: MonthToDate(value) if self.is_month else DayBuckets({DAY_0: value, DAY_0 - 1: 7.0})
             for part, value in parts.items()
         }
         counts = [Count(THINGS, ("1",), tuple(((part,), source) for part, source in sources.items()))]
@@ -80,7 +78,7 @@ def test_a_lower_limit_keeps_the_oldest(target: Target) -> None:
 
 def test_what_is_left_out_goes_through_the_ledger(tmp_path: Path) -> None:
     key = key_of("102")
-    count = Count(THINGS, ("1",), tuple(((part,), DayBuckets({TODAY: 1.0})) for part in "cab"))
+    count = Count(THINGS, ("1",), tuple(((part,), DayBuckets({DAY_0: 1.0})) for part in "cab"))
     with LedgerDriver(tmp_path / "state.db") as driver:
         entry = PollRecord(key, "x", FIRST_SIGHT.timestamp(), (count,), FIRST_SIGHT, max_label_values=2)
         (counters,) = driver.attempt(entry)

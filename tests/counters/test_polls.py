@@ -17,11 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.sandbox.world import World
-from exporter.sandbox.world_clock import WorldClock
 from tests.endpoints.test_engine import BUSY, OFF
 from tests.endpoints.undocumented_platform import platform
-from tests.exporter_parts import ExporterParts, exporter_parts
+from tests.exporter_parts import ExporterParts, exporter_parts, still
 from tests.golden import assert_golden
 
 POLLS = Path(__file__).parent / "polls"
@@ -130,9 +128,8 @@ async def play(lines: Iterable[str], source: Source, state: Path) -> list[str]:
                 is_status = asked[0].startswith("status ")
                 answer = (int(asked[0][7:]), b"{}") if is_status else (200, json.dumps(body(asked[0])).encode())
                 if parts is None:
-                    world = World(seed=1, clock=WorldClock(at.timestamp(), speed=0))
                     made = exporter_parts(
-                        world=world,
+                        world=still(at.timestamp()),
                         url=place.url,
                         account={**BUSY, **account},
                         collectors=collectors,

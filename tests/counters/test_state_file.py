@@ -10,14 +10,13 @@ from exporter.counters.rows import StateRow
 from exporter.counters.state_file import FileStorage, rename_aside, rows_of
 from exporter.counters.storage import StorageError
 from exporter.targets.target import PollKey
-from tests.counters.ledger_driver import file_storage
+from tests.counters.ledger_driver import WALL, file_storage, key_of
 
-NOW = 1_770_379_200.0  # 2026-02-06T12:00:00Z
-ZONE = PollKey.of("dns_statistics", "main", "dns_zone", "102")
+ZONE = key_of("102")
 SCRIPT = PollKey.of("scripts", "main", "script", "7")
 ROWS = {
     PollKey.of(collector, "main", kind, str(number)): StateRow(
-        f"{kind}-{number}.example", NOW + number, bytes([number % 256]) * 900
+        f"{kind}-{number}.example", WALL + number, bytes([number % 256]) * 900
     )
     for collector, kind in (("dns_statistics", "dns_zone"), ("scripts", "script"))
     for number in range(40)
@@ -29,7 +28,7 @@ async def opened(
     path: Path, set_aside: Callable[[float], None] | None = None
 ) -> AsyncIterator[tuple[FileStorage, dict[PollKey, StateRow]]]:
     """Open a file; return it and its rows."""
-    storage = file_storage(path, set_aside, lambda: NOW)
+    storage = file_storage(path, set_aside)
     yield storage, await storage.open()
     await storage.close()
 
@@ -51,27 +50,27 @@ def read(path: Path, set_aside: Callable[[float], None] | None = None) -> dict[P
 
 
 def test_rows_come_back_as_they_were_committed_last(path: Path) -> None:
-    write(path, {**ROWS, ZONE: StateRow("shop.example", NOW, b"a"), SCRIPT: StateRow("router", NOW, b"b")})
-    replaced = StateRow("shop.example.org", NOW + 1, b"b")
+    write(path, {**ROWS, ZONE: StateRow("shop.example", WALL, b"a"), SCRIPT: StateRow("router", WALL, b"b")})
+    replaced = StateRow("shop.example.org", WALL + 1, b"b")
     write(path, {ZONE: replaced, SCRIPT: None, PollKey.of("scripts", "main", "script", "absent"): None})
     assert read(path) == {**{key: row for key, row in ROWS.items() if key != SCRIPT}, ZONE: replaced}
 
 
 async def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: Path) -> None:
     async with opened(path) as (storage, _):
-        await storage.commit({ZONE: StateRow("shop.example", NOW, b"a")})
+        await storage.commit({ZONE: StateRow("shop.example", WALL, b"a")})
         with pytest.raises(StorageError, match="NOT NULL constraint failed"):
-            await storage.commit({SCRIPT: StateRow("router", NOW, b"b"), ZONE: StateRow("x", float("nan"), b"c")})
+            await storage.commit({SCRIPT: StateRow("router", WALL, b"b"), ZONE: StateRow("x", float("nan"), b"c")})
         await storage.open()
-        await storage.commit({ZONE: StateRow("shop.example", NOW, b"d")})
+        await storage.commit({ZONE: StateRow("shop.example", WALL, b"d")})
     async with opened(path) as (_, rows):
-        assert rows == {ZONE: StateRow("shop.example", NOW, b"d")}
+        assert rows == {ZONE: StateRow("shop.example", WALL, b"d")}
 
 
 def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
     written, deleted = PollKey.of("scripts", "m\udc00", "script", "7"), PollKey.of("scripts", "\udc00", "s", "")
-    write(path, {written: StateRow("n\ud800\0", NOW, b"a"), deleted: None})
-    assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): StateRow("n??", NOW, b"a")}
+    write(path, {written: StateRow("n\ud800\0", WALL, b"a"), deleted: None})
+    assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): StateRow("n??", WALL, b"a")}
 
 
 def test_backfill_reads_a_file_whose_name_is_not_utf_8(tmp_path: Path) -> None:
@@ -99,5 +98,5 @@ def test_a_damaged_file_is_set_aside_with_its_journal(path: Path) -> None:
     aside, pieces = "state.db.corrupt-20260206T120000Z", ("", "-wal", "-shm")
     for suffix in pieces:
         path.with_name(path.name + suffix).write_text(suffix)
-    assert rename_aside(path, NOW).name == aside
+    assert rename_aside(path, WALL).name == aside
     assert {piece.name: piece.read_text() for piece in path.parent.iterdir()} == {aside + one: one for one in pieces}

@@ -50,11 +50,6 @@ def query(sql: str) -> dict[str, Any]:
     return {"database": {"auth_token": token, "queries": [{"name": "q", "sql": sql}]}, "account": ONE}
 
 
-async def settled(parts: ExporterParts) -> None:
-    """Wait for the first round; without a fault it has ended already."""
-    await parts.settle()
-
-
 async def at_once(_parts: ExporterParts) -> None:
     """Look while the first round waits for an answer."""
 
@@ -88,7 +83,7 @@ class Situation:
     name: str
     absent: Absent
     settings: Mapping[str, Any] = field(default_factory=dict)
-    script: Script = settled
+    script: Script = ExporterParts.settle
     words: tuple[str, ...] = ()
 
 

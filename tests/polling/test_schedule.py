@@ -17,21 +17,12 @@ from exporter.polling.schedule import FIRST_WAIT_OF_LISTS, NAMES_SECONDS
 from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
-from exporter.sandbox.world_clock import WorldClock
+from exporter.settings.account import DnsZonesSettings
 from exporter.settings.service import CollectorsSettings
 from exporter.targets.target import PollKey, Target
 from exporter.web.targets import all_statuses, target_values
 from tests.endpoints.undocumented_platform import Query, good, platform
-from tests.exporter_parts import (
-    START,
-    ExporterParts,
-    account_at,
-    configuration,
-    exporter_parts,
-    only,
-    poll_now,
-    sandbox,
-)
+from tests.exporter_parts import ExporterParts, exporter_parts, only, poll_now, still
 from tests.turned_clock import TurnedClock
 from tests.waiting import END_SECONDS, PATIENCE, until
 
@@ -96,7 +87,13 @@ def statistics(asked: Counter[str]) -> int:
 
 def world(zones: int = 3) -> World:
     """A small world whose time does not pass."""
-    return World(seed=1, clock=WorldClock(START, speed=0), dns_zones=zones)
+    return still(dns_zones=zones)
+
+
+def without_zones(parts: ExporterParts) -> dict[str, object]:
+    """Return a change of the settings with which no zones are discovered."""
+    (main,) = parts.settings.accounts
+    return {"accounts": (main.model_copy(update={"dns_zones": DnsZonesSettings(discover=False)}),)}
 
 
 async def test_in_the_first_round_few_targets_do_not_wait_behind_the_many_of_another_collector() -> None:
@@ -269,27 +266,20 @@ async def test_an_account_that_answers_nothing_keeps_no_other_from_being_polled(
 ) -> None:
     monkeypatch.setattr("exporter.polling.schedule.MOST_RECORDING", 2)
     none = {"discover": False}
-    hanging = {"name": "hanging", "timeout": 600, "dns_zones": none, "shield_zones": none}
-    stall = {"kind": "stall", "point": "start", "path_regex": "/compute/.*"}
-    async with sandbox(world()) as platform:
-        platform.faults.add(stall)
-        many = account_at(platform.url, **hanging, scripts={"discover": False, "ids": list(range(1, 9))})
-        good = account_at(platform.url, **DNS_ONLY, budget={"requests_per_second": 10000, "max_in_flight": 1})
-        settings = configuration(platform.url, {**STATISTICS, "scripts": {}}, {"accounts": [many, good]})
-        parts = ExporterParts(platform, settings)
-        await parts.start()
-        try:
-            zone, clock = Target("main", "dns_zone", "101"), parts.clock
-            await until(lambda: was_up(parts, "dns_statistics", zone))
-            clock.now += NAMES_SECONDS
-            await parts.work.poller.tick()
-            assert Counter(key.target.account for key in parts.schedule.running)["hanging"] == 8
-            platform.faults.add({"kind": "status", "status": 404, "path": "/dnszone/101/statistics"})
-            clock.now += 450
-            await parts.work.poller.tick()
-            await until(lambda: was_up(parts, "dns_statistics", zone) is False)
-        finally:
-            await parts.daemon.stop()
+    scripts = {"discover": False, "ids": list(range(1, 9))}
+    hanging = {"name": "hanging", "timeout": 600, "dns_zones": none, "shield_zones": none, "scripts": scripts}
+    good = {**DNS_ONLY, "name": "good", "budget": {"requests_per_second": 10000, "max_in_flight": 1}}
+    stall, collectors = {"kind": "stall", "point": "start", "path_regex": "/compute/.*"}, {**STATISTICS, "scripts": {}}
+    async with exporter_parts(account=hanging, second=good, collectors=collectors, world=world(), fault=stall) as parts:
+        zone = Target("good", "dns_zone", "101")
+        await until(lambda: was_up(parts, "dns_statistics", zone))
+        parts.clock.now += NAMES_SECONDS
+        await parts.work.poller.tick()
+        assert Counter(key.target.account for key in parts.schedule.running)["hanging"] == 8
+        parts.faults.add({"kind": "status", "status": 404, "path": "/dnszone/101/statistics"})
+        parts.clock.now += 450
+        await parts.work.poller.tick()
+        await until(lambda: was_up(parts, "dns_statistics", zone) is False)
 
 
 @pytest.mark.parametrize("kinds", [{}, {**SHIELD_ONLY, "shield_zones": {"discover": False, "ids": [1, 2, 3]}}])
@@ -392,9 +382,8 @@ async def test_a_platform_is_not_known_by_what_another_one_did_not_have() -> Non
         parts.faults.add({"kind": "stall", "path_regex": "/dnszone/10[13]/statistics"})
         (account,) = parts.settings.accounts
         moved = account.model_copy(update={"base_url": account.base_url.replace("127.0.0.1", "localhost")})
-        parts.settings = parts.settings.model_copy(update={"accounts": [moved]})
         assert parts.value("edge_dns_window_queries", zone_id="101") is not None
-        assert await parts.daemon.reload() == ()
+        await parts.reload(accounts=[moved])
         assert parts.value("edge_dns_window_queries", zone_id="101") is None
         scans = PollKey.of("dns_record_scans", "main", "dns_zone", "103")
         await until(lambda: (status := parts.store.statuses.get(scans)) is not None and status.families)
@@ -487,12 +476,9 @@ async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
         pace.stretch = 20.0
         assert pace.interval(plan, zone) == 300 * 20
         assert parts.schedule.longest_interval("discovery") == 600 * 20
-        (main,) = parts.settings.accounts
-        none = main.model_copy(update={"dns_zones": main.dns_zones.model_copy(update={"discover": False})})
         off = CollectorsSettings.model_validate(only("dns_statistics"))
-        for change, needed in (({"collectors": off}, 40 / 300), ({"accounts": (none,)}, 0)):
-            parts.settings = parts.settings.model_copy(update=change)
-            assert await parts.daemon.reload() == ()
+        for change, needed in (({"collectors": off}, 40 / 300), (without_zones(parts), 0)):
+            await parts.reload(**change)
             assert parts.value("edge_api_demand_requests_per_second", account="main") == pytest.approx(needed)
 
 
@@ -577,20 +563,13 @@ async def test_the_polls_of_an_account_are_spread_over_the_interval() -> None:
 
 async def test_each_collector_and_account_has_a_moment_of_its_own_for_its_only_target() -> None:
     hourly = {**only("dns_statistics", "dns_record_scans"), **HOURLY, "dns_record_scans": {"interval": "1h"}}
-    async with sandbox(world()) as platform:
-        accounts = [
-            account_at(platform.url, **{**DNS_ONLY, "name": name, "dns_zones": {"discover": False, "ids": [zone]}})
-            for name, zone in (("main", 101), ("other", 102))
-        ]
-        parts = ExporterParts(platform, configuration(platform.url, hourly, {"accounts": accounts}))
-        await parts.start()
-        try:
-            every, polls = platform.faults.add({"kind": "delay", "seconds": 0}), list[int]()
-            for _ in range(24):
-                await parts.turn(300)
-                polls.append(every.hits)
-        finally:
-            await parts.daemon.stop()
+    one = {**DNS_ONLY, "dns_zones": {"discover": False, "ids": [101]}}
+    other = {**DNS_ONLY, "name": "other", "dns_zones": {"discover": False, "ids": [102]}}
+    async with exporter_parts(account=one, second=other, collectors=hourly, world=world()) as parts:
+        every, polls = parts.faults.add({"kind": "delay", "seconds": 0}), list[int]()
+        for _ in range(24):
+            await parts.turn(300)
+            polls.append(every.hits)
     assert sorted(after - before for before, after in pairwise(polls[11:])) == [0] * 8 + [1] * 4
 
 
@@ -678,10 +657,7 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
         parts.clock.now += 300
         await parts.work.poller.tick()
         await until(lambda: any(due.is_answered for due in parts.schedule.running.values()))
-        (main,) = parts.settings.accounts
-        none = main.model_copy(update={"dns_zones": main.dns_zones.model_copy(update={"discover": False})})
-        parts.settings = parts.settings.model_copy(update={"accounts": (none,)})
-        assert await parts.daemon.reload() == ()
+        await parts.reload(**without_zones(parts))
         resumed.set()
         await parts.settle()
         assert parts.samples("edge_target_up", collector="dns_statistics") == {}

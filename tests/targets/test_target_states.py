@@ -25,9 +25,8 @@ async def reloaded(running: RunningDaemon) -> set[str]:
 
 async def test_a_removed_target_is_named_until_it_is_back_excluded_or_long_ago(tmp_path: Path) -> None:
     async with sandboxed_daemons(tmp_path) as sandboxed:
-        dns, names = sandboxed.world.dns, {}
-        for number in (101, 102, 103):
-            names[number] = dns.zones.name(number)
+        dns = sandboxed.world.dns
+        names = {number: dns.zones.name(number) for number in (101, 102, 103)}
         async with sandboxed.daemon() as running:
             dns.remove_zone(102)
             assert [await gone(running) for _ in range(3)] == [set(), {"102"}, {"102"}]
