@@ -10,16 +10,12 @@ from exporter.daemon.accounts import AccountObserver
 from exporter.exposition.exposition import Format
 from exporter.telemetry import Telemetry
 from tests.exporter_parts import exporter_parts, only, still
-
-
-def observer(now: list[float]) -> AccountObserver:
-    """Return the observer of an account's calls, and its clock."""
-    return AccountObserver(Telemetry(CollectorRegistry(), "1"), "main", lambda: now[0])
+from tests.turned_clock import TurnedClock
 
 
 def test_an_account_is_up_for_an_interval_after_an_authenticated_answer() -> None:
-    now = [100.0]
-    called = observer(now)
+    clock = TurnedClock(100.0)
+    called = AccountObserver(Telemetry(CollectorRegistry(), "1"), "main", clock)
     # A 404 that is not a failure does not count as an authenticated answer.
     called.attempted("dns_record_scan", "404", 0.1, None)
     assert not called.is_up(1.0, 10.0)
@@ -27,7 +23,7 @@ def test_an_account_is_up_for_an_interval_after_an_authenticated_answer() -> Non
     called.attempted("search", "401", 0.1, "unauthorized")
     # A slow call: one and a half intervals, plus the time limit of an answer.
     for seconds, is_up in ((11.4, True), (0.2, False)):
-        now[0] += seconds
+        clock.now += seconds
         assert called.is_up(1.0, 10.0) == is_up
 
 

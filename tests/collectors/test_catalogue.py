@@ -61,12 +61,9 @@ async def test_every_family_is_exposed_by_a_good_answer_of_each_operation() -> N
     declared = {info.name.removesuffix("_total"): info for info in families(collectors())}
     assert set(parsed) == set(declared), "the answers in tests/platform/payloads/ do not hold what these read"
     for name, info in declared.items():
-        assert (parsed[name].type, parsed[name].unit, parsed[name].documentation) == (
-            info.kind.value,
-            info.unit,
-            info.help,
-        )
-        assert {tuple(sorted(sample.labels)) for sample in parsed[name].samples} == {tuple(sorted(info.labels))}
+        family = parsed[name]
+        assert (family.type, family.unit, family.documentation) == (info.kind.value, info.unit, info.help)
+        assert {tuple(sorted(sample.labels)) for sample in family.samples} == {tuple(sorted(info.labels))}
 
 
 @pytest.mark.parametrize("collector", collectors(), ids=lambda collector: collector.name)

@@ -35,15 +35,8 @@ def test_a_damaged_answer_ends_in_families_or_in_a_typed_error(collector: Collec
     outcome = asyncio.run(polled(collector, bodies))
     if outcome is None:
         return
-    for form in Format:
-        exposition = exposed(collector, outcome, outcome, form=form)
-        if form is Format.TEXT:
-            assert_sound(exposition)
-
-
-def assert_sound(exposition: str) -> None:
-    """Check that an exposition is valid: each series is unique, and each value is a finite number."""
-    for family in text_string_to_metric_families(exposition):
+    expositions = {form: exposed(collector, outcome, outcome, form=form) for form in Format}
+    for family in text_string_to_metric_families(expositions[Format.TEXT]):
         series = [tuple(sorted(sample.labels.items())) for sample in family.samples]
         assert len(series) == len(set(series))
         assert [sample for sample in family.samples if not math.isfinite(sample.value)] == []

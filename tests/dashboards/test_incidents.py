@@ -24,11 +24,6 @@ def served(home: Path, incident: Incident, *, rules: bool = False) -> Iterator[M
         yield month
 
 
-def tile(month: Month, title: str, page: str = "edge-overview") -> float:
-    """Return the newest value of a tile."""
-    return month.value(page, title, END)
-
-
 def found(month: Month, title: str) -> list[dict[str, str]]:
     """Return the rows of a table of the Overview."""
     use = uses_of("edge-overview", title)[0]
@@ -46,19 +41,19 @@ def test_an_incident_is_named_on_the_overview(tmp_path: Path, name: str) -> None
 def test_a_calm_hour_is_calm(tmp_path: Path) -> None:
     with served(tmp_path, CALM, rules=True) as month:
         assert found(month, "What stands out now") == []
-        assert tile(month, "Alerts firing") == 0
-        assert tile(month, "Statistics out of date", "edge-dns") == 0
+        assert month.value("edge-overview", "Alerts firing", END) == 0
+        assert month.value("edge-dns", "Statistics out of date", END) == 0
 
 
 def test_tiles_say_why_a_figure_is_not_known(tmp_path: Path) -> None:
     """No rules, no exporter and old data each look different from 0, and from one another."""
     with served(tmp_path / "down", INCIDENTS["the exporter is down"]) as month:
-        assert tile(month, "Statistics out of date", "edge-dns") == -1
-        assert tile(month, "Targets failing") == -1
-        assert tile(month, "Exporters down") == 1
-        assert tile(month, "Alerts firing") == -3
+        assert month.value("edge-dns", "Statistics out of date", END) == -1
+        assert month.value("edge-overview", "Targets failing", END) == -1
+        assert month.value("edge-overview", "Exporters down", END) == 1
+        assert month.value("edge-overview", "Alerts firing", END) == -3
     with served(tmp_path / "old", INCIDENTS["the key is refused (eu)"]) as month:
-        assert tile(month, "Statistics out of date", "edge-dns") == -2
+        assert month.value("edge-dns", "Statistics out of date", END) == -2
 
 
 def test_a_refused_key_is_one_alert_that_a_person_sees(tmp_path: Path) -> None:
@@ -66,7 +61,7 @@ def test_a_refused_key_is_one_alert_that_a_person_sees(tmp_path: Path) -> None:
     refused = INCIDENTS["the key is refused (eu)"]
     with served(tmp_path, refused, rules=True) as month:
         rows = found(month, "Alerts")
-        assert tile(month, "Alerts firing") == 1
+        assert month.value("edge-overview", "Alerts firing", END) == 1
     assert len(rows) == len(refused.alerts) == 129
     assert rows[0]["alertname"] == "EdgeCredentialRefused"
     assert len({(row["alertname"], row["about"]) for row in rows}) == len(rows)

@@ -17,6 +17,7 @@ from tests.real_parts import find
 KUBERNETES: Final = "1.34"
 # The kinds of the Prometheus Operator are not in Kubernetes' schemas; the tests check them separately.
 OTHERS: Final = {"PodMonitor", "PrometheusRule", "ScrapeConfig", "ServiceMonitor"}
+SELECTING: Final = {"Deployment", "NetworkPolicy", "PodDisruptionBudget", "PodMonitor", "Service", "StatefulSet"}
 RENDERED: Final = Path(__file__).parent / "rendered"
 
 
@@ -77,14 +78,7 @@ def _selectors(objects: Iterable[Document]) -> Iterator[Document]:
     for each in objects:
         spec = each.get("spec", {})
         chosen = spec.get("podSelector", spec.get("selector", {}))
-        if each["kind"] in (
-            "Deployment",
-            "NetworkPolicy",
-            "PodDisruptionBudget",
-            "PodMonitor",
-            "Service",
-            "StatefulSet",
-        ):
+        if each["kind"] in SELECTING:
             yield chosen.get("matchLabels", chosen)
 
 

@@ -43,12 +43,9 @@ def test_an_installed_package_has_what_the_repository_ships(unpacked: Path, name
     code = "import sys; from exporter.assets.shipped import find_folder; print(find_folder(sys.argv[1]))"
     # The copy comes first on the path, and the repository is not on it.
     found = run(sys.executable, "-P", "-c", code, name, cwd=unpacked, environ={"PYTHONPATH": str(unpacked)})
-    assert (found.returncode, found.stderr, found.stdout.strip()) == (
-        0,
-        "",
-        str(unpacked / "exporter" / "assets" / name),
-    )
-    held = contents(Path(found.stdout.strip()))
+    folder = unpacked / "exporter" / "assets" / name
+    assert (found.returncode, found.stderr, found.stdout.strip()) == (0, "", str(folder))
+    held = contents(folder)
     if name == "dashboards":
         assert held == {path.name: path.read_bytes() for path in DASHBOARDS.glob("*.json")}
     else:

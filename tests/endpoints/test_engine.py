@@ -27,24 +27,22 @@ BUSY: Mapping[str, object] = {**QUIET, "budget": {"requests_per_second": 10000, 
 OFF = only("database")
 
 
-class Things:
-    """A thousand things in pages of seven, with any requested page size; every other one has no name."""
+def things(ids: range) -> Answer:
+    """Return answers with things in pages of seven, with any requested page size; every other one has no name."""
 
-    def __init__(self, ids: range) -> None:
-        self.ids = list(ids)
-
-    def answer(self, path: str, query: Query) -> tuple[int, bytes]:
-        """Return a page of the list, or the numbers of one thing."""
+    def answer(path: str, query: Query) -> tuple[int, bytes]:
         if path == "/things":
             page = int(query["page"][0])
-            listed = self.ids[(page - 1) * PAGE : page * PAGE]
-            more = page * PAGE < len(self.ids)
+            listed = ids[(page - 1) * PAGE : page * PAGE]
+            more = page * PAGE < len(ids)
             items = [{"Id": one, "Name": f"thing {one}" if one % 2 else None} for one in listed]
             return good({"Items": items, "CurrentPage": page, "HasMoreItems": more})
         number = path.split("/")[2]
         if number == ABSENT:
             return 404, b'{"Message": "no such thing"}'
         return good({"Bytes": int(number) * 10, "Requests": 5})
+
+    return answer
 
 
 @asynccontextmanager
@@ -61,8 +59,7 @@ async def running(
 
 
 async def test_a_thousand_things_in_pages_of_seven() -> None:
-    made = Things(range(1, ITEMS + 1))
-    async with running(made.answer, [THINGS]) as (place, world):
+    async with running(things(range(1, ITEMS + 1)), [THINGS]) as (place, world):
         await world.settle()
         found = world.samples("edge_thing_bytes")
         assert found == {
@@ -80,12 +77,12 @@ async def test_a_thousand_things_in_pages_of_seven() -> None:
 
 
 async def test_a_list_that_fails_on_a_page_removes_nothing_and_brings_what_it_has() -> None:
-    made = Things(range(1, 30))
+    of_things = things(range(1, 30))
 
     def answer(path: str, query: Query) -> tuple[int, bytes]:
         if path == "/things" and query["page"] == ["3"]:
             return 403, b"{}"
-        return made.answer(path, query)
+        return of_things(path, query)
 
     async with running(answer, [THINGS]) as (_, world):
         await world.settle()
@@ -119,7 +116,7 @@ async def test_the_days_of_a_path_are_those_of_the_platforms_clock() -> None:
 
 async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_their_names() -> None:
     """The first discovery supplies names; polls do not wait for an endpoint's list, which may be long or fail."""
-    made = Things(range(1, 4))
+    of_things = things(range(1, 4))
     account = {**BUSY, "dns_zones": {"discover": True}}
     on = {**OFF, "dns_statistics": {"enabled": True}, "discovery": {"enabled": True}}
 
@@ -129,7 +126,7 @@ async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_
             return good({"Total": 1, "From": 0, "Size": 100, "SearchResults": found})
         if path.startswith("/dnszone/"):
             return good({"TotalQueriesServed": 4})
-        return (500, b"{}") if path == "/things" else made.answer(path, query)
+        return (500, b"{}") if path == "/things" else of_things(path, query)
 
     async with running(answer, [THINGS], account=account, collectors=on) as (_, world):
         for _ in range(5):
@@ -139,7 +136,7 @@ async def test_a_list_of_an_endpoint_does_not_keep_zones_from_being_polled_with_
 
 async def test_an_endpoint_has_the_settings_of_a_collector() -> None:
     own = {**OFF, "charges": {"enabled": False}, "thing_stats": {"interval": "1h", "stale_after": "5h"}}
-    async with running(Things(range(1, 4)).answer, [THINGS, CHARGES], collectors=own) as (place, world):
+    async with running(things(range(1, 4)), [THINGS, CHARGES], collectors=own) as (place, world):
         await world.turn(900)
         assert list(place.asked.values()) == [1] * 4, "the list and its three things, once"
         assert world.schedule.plans["thing_stats"].stale_after == 18_000

@@ -43,13 +43,9 @@ async def test_a_group_has_the_address_and_what_is_known_of_a_target(tmp_path: P
         found = await groups(pod.client, "dns_zone?account=second")
         shields = await groups(pod.client, "shield_zone")
     meta = "__meta_edge_"
-    first = {
-        f"{meta}account": "second",
-        f"{meta}kind": "dns_zone",
-        f"{meta}id": "101",
-        f"{meta}name": "prod-shop.example",
-    }
-    assert found[0] == {"targets": ["prod-shop.example"], "labels": first}
+    known = {"account": "second", "kind": "dns_zone", "id": "101", "name": "prod-shop.example"}
+    labels = {meta + label: value for label, value in known.items()}
+    assert found[0] == {"targets": ["prod-shop.example"], "labels": labels}
     assert [group["labels"][f"{meta}id"] for group in found] == ["101", "102", "103"]
     assert len(shields) == 2 * 6
     script = scripts[0]
@@ -98,11 +94,8 @@ async def test_only_accounts_of_which_nothing_is_known_are_missing_and_all_of_th
             await until(daemon.work.schedule.all_discovered)
             asked = ("", "?account=main", "?account=second")
             answers = [await client.get(f"/sd/dns_zone{more}") for more in asked]
-    assert [(answer.status_code, answer.headers.get(INCOMPLETE)) for answer in answers] == [
-        (200, "second,tr%C3%AAs"),
-        (200, None),
-        (503, None),
-    ]
+    found = [(answer.status_code, answer.headers.get(INCOMPLETE)) for answer in answers]
+    assert found == [(200, "second,tr%C3%AAs"), (200, None), (503, None)]
     assert (len(answers[0].json()), answers[2].text.rpartition(": ")[2]) == (2, "second\n")
 
 
@@ -132,20 +125,21 @@ async def test_an_outage_changes_nothing_and_neither_does_a_restart_in_it(tmp_pa
             assert len(await groups(running.client, "dns_zone")) == 2
 
 
-LISTINGS = {"none": None, "short": zones(complete=False), "one": zones("a", complete=False), "empty": zones()} | {
-    "unnamed": zones("")
-}
-
-
 @pytest.mark.parametrize(
-    ("listing", "answer"),
-    [("none", 503), ("short", 503), ("one", ["a"]), ("empty", []), ("unnamed", 503)],
-    ids=list(LISTINGS),
+    ("found", "answer"),
+    [
+        (None, 503),
+        (zones(complete=False), 503),
+        (zones("a", complete=False), ["a"]),
+        (zones(), []),
+        (zones(""), 503),
+    ],
+    ids=["none", "short", "one", "empty", "unnamed"],
 )
-async def test_an_empty_answer_needs_a_complete_list(listing: str, answer: object) -> None:
+async def test_an_empty_answer_needs_a_complete_list(found: Inventory | None, answer: object) -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.registry.configure([DISCOVERING])
-        if (found := LISTINGS[listing]) is not None:
+        if found is not None:
             setup.registry.apply("main", found)
         got = await client.get("/sd/dns_zone")
         assert answer == (got.status_code if got.is_error else [group["targets"][0] for group in got.json()])

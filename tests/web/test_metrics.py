@@ -16,8 +16,7 @@ from exporter.exposition.exposition import Format
 from exporter.metric import Family, Sample
 from exporter.targets.selection import Selection
 from exporter.web.metrics import MOST_VALUES, STRETCH_PIECES
-from exporter.web.server import WebServer
-from tests.web.view_setup import STATISTICS, ViewSetup, view_setup, zone
+from tests.web.view_setup import STATISTICS, ViewSetup, serving, view_setup, zone
 
 INFOS = {info.name: info for info in families()}
 PARTS, TOTAL = INFOS["edge_dns_window_record_queries"], INFOS["edge_dns_queries_total"]
@@ -171,14 +170,12 @@ async def test_a_ready_answer_is_what_the_application_gives(
             reached.append(scope["path"])
             await app(scope, receive, send)
 
-        server = WebServer("127.0.0.1", 0, None)
-        server.start(noting, "/edge", app.ready)
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        kept = f"{method} /edge{path} HTTP/1.1\r\nAccept-Encoding: {encoding}\r\n"
-        writer.write(f"{kept}\r\n{kept}Connection: close\r\n\r\n".encode())
-        first, last = DATE.sub(b"", await reader.read()).split(b"HTTP/1.1 200 OK\r\n")[1:]
-        writer.close()
-        await server.stop()
+        async with serving(noting, "/edge", app.ready) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            kept = f"{method} /edge{path} HTTP/1.1\r\nAccept-Encoding: {encoding}\r\n"
+            writer.write(f"{kept}\r\n{kept}Connection: close\r\n\r\n".encode())
+            first, last = DATE.sub(b"", await reader.read()).split(b"HTTP/1.1 200 OK\r\n")[1:]
+            writer.close()
     # Without counters each answer is rendered again, with the present values of the process's own metrics.
     assert not may_serve or last.replace(b"connection: close\r\n", b"") == first
     assert len(reached) == of_application

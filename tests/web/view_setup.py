@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
@@ -20,6 +21,7 @@ from exporter.daemon.machine import Machine
 from exporter.daemon.work import Work
 from exporter.exposition.renderer import Renderer
 from exporter.exposition.store import HEALTH, Store
+from exporter.http_server.protocol import NOTHING_READY, Ready
 from exporter.platform.errors import PlatformError
 from exporter.polling.pace import Account, Pace, Plan
 from exporter.polling.schedule import Schedule
@@ -206,10 +208,12 @@ def _unused() -> NoReturn:
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, prefix: str = "/") -> AsyncIterator[WebServer]:
-    """Serve an application on a port of the loopback interface, without access control."""
-    server = WebServer("127.0.0.1", 0, None)
-    server.start(app, prefix)
+async def serving(
+    app: ASGIApp, prefix: str = "/", ready: Ready = NOTHING_READY, file: Path | None = None
+) -> AsyncIterator[WebServer]:
+    """Serve an application on a port of the loopback interface; without a web configuration file, to everyone."""
+    server = WebServer("127.0.0.1", 0, file)
+    server.start(app, prefix, ready)
     try:
         yield server
     finally:

@@ -21,6 +21,7 @@ from exporter.web.auth.web_config import WebConfig, load_web_config
 from exporter.web.server import WebServer
 from tests.waiting import PATIENCE, until
 from tests.web.certificates import Authority
+from tests.web.view_setup import serving
 
 PASSWORD = "hunter2"
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
@@ -213,10 +214,8 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
     path = tmp_path / "web.yml"
     headers = "http_server_config: {headers: {X-Content-Type-Options: nosniff}}\n"
     path.write_text(f"{TLS}basic_auth_users: {{prometheus: {HASH}}}\n")
-    server = WebServer("127.0.0.1", 0, path)
-    server.start(served(), ready=lambda _scope: ([(b"content-length", b"0")], b""))
-    url = server.url.replace("127.0.0.1", "localhost")
-    try:
+    async with serving(served(), ready=lambda _scope: ([(b"content-length", b"0")], b""), file=path) as server:
+        url = server.url.replace("127.0.0.1", "localhost")
         async with httpx.AsyncClient(verify=authority.client(), base_url=url, trust_env=False) as client:
             healthy = await client.get("/-/healthy")
             refused = await client.get("/metrics")
@@ -239,8 +238,6 @@ async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(t
             path.write_text("rate_limit: {interval: 1s, burst: 1}")
             with capture_logs() as logs:
                 await server.reload()
-    finally:
-        await server.stop()
     assert (url[:8], version) == ("https://", "TLSv1.2")
     statuses = [response.status_code for response in (healthy, refused, answered, kept, opened)]
     assert statuses == [200, 401, 200, 401, 200]
@@ -258,13 +255,11 @@ async def test_a_tls_file_that_is_damaged_after_its_check_is_a_fault_of_the_conf
     path, (_, key) = tmp_path / "web.yml", Authority(tmp_path).issue()
     path.write_text(TLS)
     good, fault = key.read_text(), "^tls_server_config.key_file: is encrypted"
-    server = WebServer("127.0.0.1", 0, path)
-    server.start(served())
     load = Mock(side_effect=lambda file: (load_web_config(file), key.write_text("half a file"))[0])
-    monkeypatch.setattr("exporter.web.server.load_web_config", load)
-    with pytest.raises(ConfigurationError, match=fault):
-        await server.reload()
-    await server.stop()
+    async with serving(served(), file=path) as server:
+        monkeypatch.setattr("exporter.web.server.load_web_config", load)
+        with pytest.raises(ConfigurationError, match=fault):
+            await server.reload()
     key.write_text(good)
     with pytest.raises(ConfigurationError, match=fault):
         WebServer("127.0.0.1", 0, path)
@@ -286,18 +281,16 @@ async def test_a_client_certificate_is_enough_to_change_something_if_it_is_requi
     authority, path = Authority(tmp_path), tmp_path / "web.yml"
     authority.issue()
     path.write_text(before)
-    server = WebServer("127.0.0.1", 0, path)
-    server.start(served())
-    url = server.url.replace("127.0.0.1", "localhost")
     contexts = authority.client(), authority.client(authority.issue("prometheus.example", "client"))
-    stranger, known = (httpx.AsyncClient(verify=context, base_url=url, trust_env=False) for context in contexts)
-    async with stranger, known:
-        # This connection stays open.
-        await stranger.get("/metrics")
-        path.write_text(TLS.replace("}", f", client_auth_type: {required}, client_ca_file: ca.pem}}"))
-        await server.reload()
-        answers = [await client.post("/-/reload") for client in (stranger, known)]
-    await server.stop()
+    async with serving(served(), file=path) as server:
+        url = server.url.replace("127.0.0.1", "localhost")
+        stranger, known = (httpx.AsyncClient(verify=context, base_url=url, trust_env=False) for context in contexts)
+        async with stranger, known:
+            # This connection stays open.
+            await stranger.get("/metrics")
+            path.write_text(TLS.replace("}", f", client_auth_type: {required}, client_ca_file: ca.pem}}"))
+            await server.reload()
+            answers = [await client.post("/-/reload") for client in (stranger, known)]
     assert [answer.status_code for answer in answers] == statuses
 
 
