@@ -83,7 +83,7 @@ def _without_blocking(out: TextIO) -> TextIO:
     """Return a stream that writes to `out`, but loses lines instead of blocking; without a descriptor, return `out`."""
     try:
         fd = out.fileno()
-    except (OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and does not block
+    except OSError:  # a stream in memory has no descriptor, and does not block
         return out
     return _NonBlockingWriter(fd, out.encoding)  # type: ignore[return-value]  # has the methods that are used
 

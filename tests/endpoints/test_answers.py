@@ -69,6 +69,7 @@ ANSWERS: dict[str, object] = {
     "nothing": "",
     "JSON that is nested without end": "[" * 5000,
     "an envelope of a failure": {"data": None, "error": NO_PLAN},
+    "a failure beside data": {"Count": 1, "data": {}, "error": NO_PLAN},
     "a failure of its own shape": {"error": {"message": {"a": 1}}},
     "null": None,
     "a number": 7,

@@ -221,10 +221,6 @@ def _translated(error: BaseException, *, is_proxied: bool) -> httpx.RequestError
     link: BaseException | None = error
     while link is not None:
         chain.append(link)
-        # aiohttp's `ClientConnectorError` holds the exception of the operating system.
-        os_error = getattr(link, "os_error", None)
-        if os_error is not None:
-            chain.append(os_error)
         link = link.__cause__ or link.__context__
     # For too many headers, aiohttp raises a `BadHttpMessage` with this text.
     if any(isinstance(found, BadHttpMessage) and "Too many headers" in found.message for found in chain):

@@ -77,7 +77,9 @@ def test_a_state_database_is_tried_and_not_changed(
     platform: Platform, configure: Configure, postgres: Postgres
 ) -> None:
     url = postgres.new_database()
-    path = configure(ACCOUNT + ONE + f"state: {{url: '{url}'}}\n", url=platform.url, key=keys.API_KEY)
+    text = f"{ACCOUNT}{ONE}shard: {{index: auto, total: 2}}\nstate: {{url: '{url}'}}\n"
+    path = configure(text, url=platform.url, key=keys.API_KEY)
+    # The database assigns the shards, and the targets of all shards are tried.
     well = invoke("check", "--config", path)
     path.write_text(path.read_text().replace(PASSWORD, f"{PASSWORD}x"))
     refused = invoke("check", "--config", path)
@@ -85,6 +87,7 @@ def test_a_state_database_is_tried_and_not_changed(
     unfit = invoke("check", "--config", path)
     assert "state.url: the encoding of the database is LATIN1, which cannot store every name" in unfit.out
     assert "fault:" not in well.out
+    assert "dns_zone/101" in well.out
     last_line = len(path.read_text().splitlines())
     assert re.search(rf"fault: {path}:{last_line}: state\.url: .*password authentication failed", refused.out)
     assert [ended.code for ended in (well, refused, unfit)] == [0, 1, 1]

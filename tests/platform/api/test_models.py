@@ -79,6 +79,7 @@ FOUND = '[{"Type": "novelty", "Id": 5.0, "Name": null}, {"Type": null, "Id": 6},
 UNEXPECTED: tuple[tuple[Operation[Any], str], ...] = (
     (dns.RECORD_SCAN, '{"Status": 9, "Records": [{"Type": 3}, {"Type": 99}, {"Type": null}]}'),
     (shield.ZONES, '{"data": [{"shieldZoneId": 3, "planType": 4, "dDoSShieldSensitivity": 9}, 7]}'),
+    (shield.ZONES, '{"data": [{"shieldZoneId": 3, "rateLimitRulesLimit": "1e400"}]}'),
     (shield.BOT_DETECTION, '{"data": {"executionMode": 5, "ipAddress": {"sensitivity": -1}}}'),
     (shield.BOT_DETECTION, '{"data": {"executionMode": null, "browserFingerprint": {"aggression": 7}}}'),
     (dns.STATISTICS, '{"TotalQueriesServed": -1, "QueriesServedChart": {"soon": 1}, "QueriesByTypeChart": {"1": -1}}'),
