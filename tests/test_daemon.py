@@ -157,6 +157,7 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
             return float(text.split()[-1])
 
         before, at = await scraped(daemon, client, "edge_dns_queries_total"), await loaded("success_timestamp_seconds")
+        assert (await loaded(), at > 0) == (1.0, True)
         configured.write(FILE.replace("budget:", "budgit:"))
         with capture_logs() as logs:
             answer = await client.post("/-/reload")

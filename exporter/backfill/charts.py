@@ -89,7 +89,7 @@ class AccountCharts:
         accounts = self.registry.targets("account", every_shard=True)  # another shard may poll the account
         account = next(target for target in accounts if target.account == self.account)
         for collector in collectors:
-            if collector.discovers and collector.wants(account):
+            if collector.discovers:
                 polled = await self._poll(collector, account)
                 # A naming error counts, too: without the name, the history may have other labels than the live series.
                 fault = polled.error or polled.naming_error

@@ -169,7 +169,6 @@ class FileStorage(Storage):
                 database.executescript(_CREATE)
             except sqlite3.Error:
                 # The next attempt would take an incomplete new file for a damaged one.
-                self._disconnect()
                 self._path.unlink()
                 raise
         ((version,),) = database.execute("PRAGMA user_version")

@@ -116,8 +116,10 @@ async def test_each_counter_has_the_days_before_its_own_first_sight_under_its_na
         for zone, data in ((ZONE, pack(counted)), (102, b"damaged"))
     }
     async with backfill_setup(tmp_path) as where, where.parts() as (registry, client):
-        no_map = {"kind": "status", "status": 200, "body": '{"data": {"overview": {}}, "error": null}'}
-        where.faults.add({**no_map, "path_regex": "/shield/metrics/rate-limit/.*"})
+        one_day = '"ratelimitOverviewPastTwentyEightDays": {"05-02-2026": {"loggedBreaches": 4}}'
+        for limit, chart in ((str(LIMIT), one_day), (".*", '"overview": {}')):
+            answer = {"kind": "status", "status": 200, "body": f'{{"data": {{{chart}}}, "error": null}}'}
+            where.faults.add({**answer, "path_regex": f"/shield/metrics/rate-limit/{limit}"})
         charts = AccountCharts("main", client, registry, rows)
         await charts.discover([discovery.COLLECTOR])
         past = await charts.read(BUILT_IN, range(ago(9).toordinal(), TODAY.toordinal() + 1))
@@ -129,7 +131,12 @@ async def test_each_counter_has_the_days_before_its_own_first_sight_under_its_na
     assert list(shown.values()) == [days(ago(9), ago(6)), days(ago(9), ago(1))]
     held = queries(where, [ago(6)])[ZONE], 5
     assert tuple(own[0].days[ago(back).toordinal()] for back in (6, 7)) == held
-    assert BREACHES not in {one.info.name for one in past}
+    breaches = [(one.values[2], one.values[-1], one.days) for one in past if one.info.name == BREACHES]
+    none = {ago(back).toordinal(): 0.0 for back in range(9, 0, -1)}
+    logged = none | {ago(3).toordinal(): 4.0}
+    assert breaches == [("3", "logged", logged), ("3", "challenged", none), ("3", "blocked", none)], (
+        "omitted days are 0"
+    )
 
 
 @pytest.mark.real

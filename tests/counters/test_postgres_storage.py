@@ -17,7 +17,7 @@ from tests import waiting
 from tests.counters.ledger_driver import poll_of, today
 from tests.counters.proxy import Proxy
 from tests.counters.sharing_processes import until
-from tests.postgres import Postgres
+from tests.postgres import PASSWORD, USER, Postgres
 
 LEASE = 3.0
 ROW = StateRow("shop.example", 1.0, b"\x00data")
@@ -258,6 +258,19 @@ async def test_a_session_that_hangs_in_a_proxy_is_replaced_by_its_own_process(
     await until_back(holder)
     assert holder.is_certain()
     await proxy.stop()
+
+
+async def test_a_role_that_may_not_create_the_table_may_use_one(sessions: Sessions) -> None:
+    name = sessions.url.rpartition("/")[2]
+    sessions.execute(f"CREATE ROLE user_of_{name} LOGIN PASSWORD '{PASSWORD}'")
+    sessions.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+    guest = sessions.storage(0, url=sessions.url.replace(f"{USER}:", f"user_of_{name}:"))
+    with pytest.raises(StorageError, match="the role cannot create a table; expected a schema in which"):
+        await guest.check()
+    await sessions.holder(1)
+    sessions.execute(f"GRANT ALL ON edge_exporter_row TO user_of_{name}")
+    await guest.check()
+    assert (await guest.claim(), await guest.open()) == (0, {})
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])

@@ -19,7 +19,7 @@ from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.sandbox.world import World
 from exporter.settings.account import DnsZonesSettings
 from exporter.settings.service import CollectorsSettings
-from exporter.targets.target import PollKey, Target
+from exporter.targets.target import Inventory, PollKey, Resource, ResourceList, Target
 from exporter.web.targets import all_statuses, target_values
 from tests.endpoints.undocumented_platform import Query, good, platform
 from tests.exporter_parts import ExporterParts, exporter_parts, only, poll_now, still
@@ -161,6 +161,11 @@ async def test_zones_do_not_wait_for_a_shield_zone_list_that_stalls_at_first_sig
         # Targets that the list would name wait for the list.
         assert was_up(parts, "shield_bot_detection", Target("main", "shield_zone", "1")) is None
         assert not parts.schedule.all_discovered()
+        # A zone without a name waits for the running discovery, which is not asked to begin again.
+        parts.registry.apply("main", Inventory({"dns_zone": ResourceList((Resource("104", ""),), complete=False)}))
+        await parts.work.poller.tick()
+        await parts.renderer.render()
+        assert parts.value(MISSED, collector="discovery") == 0.0
 
 
 FIXED: dict[str, Any] = {
@@ -345,6 +350,7 @@ async def test_a_zone_that_was_gone_and_came_back_is_told_of_by_whichever_collec
         for _ in range(2):
             await parts.turn(451)
         assert parts.samples("edge_target_up", target="dns_zone/103") == {}
+        assert {key.target.id for key in parts.schedule.polled()} == {"main", "101", "102"}
         small.dns.add_zone(name, 103)
         parts.faults.add({"kind": "status", "status": 500, "path": "/dnszone/103/statistics"})
         await parts.turn(90)
@@ -660,7 +666,7 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
         await parts.reload(**without_zones(parts))
         resumed.set()
         await parts.settle()
-        assert parts.samples("edge_target_up", collector="dns_statistics") == {}
+        assert parts.samples("edge_target_up") == {}, "the account itself has no list any more"
 
 
 @pytest.mark.parametrize(("failing_zone", "logged"), [(101, ["target fails"]), (999, [])])
