@@ -53,11 +53,8 @@ class Poller:
 
     async def stop(self) -> None:
         """Stop ticking, cancel the running polls, and wait until they have ended."""
-        if self._scheduler.running:
-            self._scheduler.remove_all_jobs()
-            # Let a submitted tick begin: if a tick is cancelled before its beginning, APScheduler logs a traceback.
-            await asyncio.sleep(0)
-            self._scheduler.shutdown(wait=False)
+        # Without jobs, the scheduler does nothing more. `shutdown` would cancel a submitted tick, and log a traceback.
+        self._scheduler.remove_all_jobs()
         tasks = self.schedule.close()
         for task in tasks:
             task.cancel()

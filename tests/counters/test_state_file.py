@@ -69,8 +69,9 @@ async def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: P
 
 def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
     written, deleted = PollKey.of("scripts", "m\udc00", "script", "7"), PollKey.of("scripts", "\udc00", "s", "")
-    write(path, {written: StateRow("n\ud800\0", WALL, b"a"), deleted: None})
-    assert read(path) == {PollKey.of("scripts", "m?", "script", "7"): StateRow("n??", WALL, b"a")}
+    write(path, {written: StateRow("n\ud800\0", WALL, b"a"), deleted: None, ZONE: StateRow("n\0", WALL, b"b")})
+    key = PollKey.of("scripts", "m?", "script", "7")
+    assert read(path) == {key: StateRow("n??", WALL, b"a"), ZONE: StateRow("n?", WALL, b"b")}
 
 
 def test_backfill_reads_a_file_whose_name_is_not_utf_8(tmp_path: Path) -> None:

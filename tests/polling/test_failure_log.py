@@ -48,8 +48,9 @@ def test_of_very_many_that_recover_the_others_are_counted() -> None:
 
 def test_a_list_is_logged_whenever_it_begins_or_ceases_to_fail_in_an_account() -> None:
     failure_log, fault = FailureLog(), ServerError("the platform answered 500")
+    accounts, errors = ("main", "main", "main", "other", "main", "main"), (None, fault, fault, fault, None, fault)
     with capture_logs() as logs:
-        for account, error in (("main", fault), ("main", fault), ("other", fault), ("main", None), ("main", fault)):
+        for account, error in zip(accounts, errors, strict=True):
             failure_log.note_list("shield_zones", account, error)
     seen = [(line["account"], line["log_level"]) for line in logs]
     assert seen == [("main", "warning"), ("other", "warning"), ("main", "info"), ("main", "warning")]

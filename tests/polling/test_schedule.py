@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from exporter.collectors.collector import Collector, Context, PollResult
 from exporter.counters.ledger import Counters, PollRecord
+from exporter.platform.errors import ServerError
 from exporter.polling.schedule import FIRST_WAIT_OF_LISTS, NAMES_SECONDS
 from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
@@ -534,6 +535,10 @@ async def test_a_failed_poll_of_a_slow_collector_is_repeated_after_a_minute_two_
         no_plan = {"status": 202, "body": '{"error": {"success": false, "errorKey": "invalid_plan_type.x"}}'}
         fault = parts.faults.add({"kind": "status", "path": OF_102, "content_type": "application/json", **no_plan})
         assert 2 <= len(await minutes_of_polls(parts, fault, 150)) <= 3
+        collector, zone = parts.schedule.plans["dns_statistics"].collector, Target("main", "dns_zone", "102")
+        for _ in range(1100):  # a wait that doubled as often would be no number any more
+            parts.schedule.failed(collector, zone, ServerError("the platform answered 500"))
+        assert (parts.schedule.due_at(PollKey(zone.key, collector.name)) or 0.0) > parts.clock.now
 
 
 async def test_a_paused_operation_holds_up_no_other() -> None:

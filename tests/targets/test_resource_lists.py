@@ -19,6 +19,7 @@ LISTINGS = {
     "a list that ends early adds": ([SHORT, zones("a", "b", complete=False)], "ab"),
     "and removes nothing": ([zones("a", "b", "c"), SHORT, SHORT, zones("a", "b")], "abc"),
     "one complete list without it": ([zones("a", "b", "c"), zones("a", "b")], "abc"),
+    "and an incomplete one": ([zones("a", "b", "c"), zones("a", "b"), SHORT], "abc"),
     "two of them": ([zones("a", "b", "c"), zones("a", "b"), zones("a", "b")], "ab"),
     "two with a short one between": ([zones("a", "b", "c"), zones("a", "b"), SHORT, zones("a", "b")], "ab"),
     "two, and one with it between": ([zones("a", "b"), zones("a"), zones("a", "b"), zones("a")], "ab"),
