@@ -136,9 +136,9 @@ def _message(details: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         return details["msg"]
     if kind == "extra_forbidden":
         return f"unknown key{suggestion(key, fields)}"
-    if kind == "missing" and key in fields:
+    if kind == "missing":
         meaning = (fields[key].description or "").partition(";")[0].rstrip(".")
-        return f"missing; expected {meaning[:1].lower()}{meaning[1:]}" if meaning else "missing"
+        return f"missing; expected {meaning[:1].lower()}{meaning[1:]}"
     if kind == "too_long":
         return f"found too many items, expected at most {context['max_length']}"
     if kind == "value_error":

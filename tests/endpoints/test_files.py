@@ -40,6 +40,7 @@ SPELT = "https://api.example.net", "/a?x={id}&y=2", "month: '{a: A, b: sum(B[*].
     [
         (0, "HTTPS://API.example.net:443/", True),
         (0, "https://edge.example.net", False),
+        (0, "https://api.example.net:8443", False),
         (1, "/a?y=2&x={id}", True),
         (1, "/a?y=3&x={id}", False),
         (2, "month: ' { \"b\" : sum(B[*].C) ,a: A} '", True),

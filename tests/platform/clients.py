@@ -30,12 +30,14 @@ class Heard(Observer):
     """An observer that records all events."""
 
     attempts: list[tuple[str, str, str | None]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     retries: list[str] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
 
-    def attempted(self, operation: str, code: str, _seconds: float, reason: str | None) -> None:
+    def attempted(self, operation: str, code: str, seconds: float, reason: str | None) -> None:
         """Record an event."""
         self.attempts.append((operation, code, reason))
+        self.seconds.append(seconds)
 
     def retried(self, operation: str) -> None:
         """Record an event."""

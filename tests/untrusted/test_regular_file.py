@@ -24,6 +24,14 @@ def test_a_socket_is_refused_by_its_name(tmp_path: Path) -> None:
             read_regular(tmp_path / "socket")
 
 
+def test_a_pipe_that_replaces_a_checked_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "file")
+    of_a_file = Path(__file__).stat()
+    monkeypatch.setattr(Path, "stat", lambda _path: of_a_file)
+    with pytest.raises(UnreadableError, match="is a pipe"):
+        read_regular(tmp_path / "file")
+
+
 UNREADABLE: dict[Exception, str] = {
     **{OSError(number, os.strerror(number)): "does not exist" for number in (errno.ENOENT, errno.ENOTDIR)},
     OSError(errno.EACCES, ""): "cannot be read: permission denied",
