@@ -123,7 +123,7 @@ def _row(status: Status) -> Row:
     target = status.target
     if not status.up:
         result = FAILED
-    elif status.message and not status.families:  # a message after a success says why there are no families
+    elif status.message:  # a message after a success says why there are no families
         result = HAS_NONE
     else:
         result = OK

@@ -52,6 +52,7 @@ async def test_calls_go_through_the_proxy_of_the_environment_and_never_those_of_
         ({"ALL_PROXY": "http://other", "HTTPS_PROXY": PROXY}, PROXY),
         ({"HTTPS_PROXY": "", "ALL_PROXY": PROXY}, PROXY),
         ({"HTTPS_PROXY": PROXY, "NO_PROXY": "api.example.net"}, None),
+        ({"HTTPS_PROXY": PROXY, "NO_PROXY": "api.example.net:443"}, None),
     ],
 )
 def test_the_variable_of_the_scheme_comes_before_the_one_for_all(
