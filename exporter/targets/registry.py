@@ -253,7 +253,7 @@ class Registry:
         A discovery reads these scripts, because service discovery also shows host names of other shards' scripts.
         """
         selection = self._selections.get((account, "script"))
-        if selection is None or self.shard.index is None:  # a spare reads nothing
+        if selection is None:
             return []
         selected = self.selected(account, "script")
         unread_ids = (one.key.id for one in selected if one.facts is None and not self.owns(one.key))

@@ -31,6 +31,7 @@ def test_only_names_that_match_an_include_and_no_exclude_pattern_are_polled() ->
     for names in (("prod-a", "prod-old", "dev-a", "prod-x", "prod-b"), ("",) * 5):
         made.apply("main", zones(*names))
         assert [one.id for one in made.targets("dns_zone")] == ["101", "105"], "a name that is left out stays"
+        assert [one.key.id for one in made.selected("main", "dns_zone")] == ["101", "105"]
     made.configure([replace(selection, fixed=(Target("main", "dns_zone", "103"),))])
     assert made.name_of(TargetKey.of("main", "dns_zone", "103")) == "dev-a", "a list has said it"
 
@@ -67,6 +68,11 @@ def test_a_name_that_a_poll_from_before_a_reload_learns_leaves_what_the_reload_s
     assert [(one.name, one.attributes) for one in made.targets("dns_zone")] == [("new", {"read": "get"})]
 
 
+def test_targets_are_in_the_order_of_their_numbers_after_those_whose_ids_are_texts() -> None:
+    keys = sorted(TargetKey.of("main", "search", one) for one in ("10", "9", "c", "bb", "²"))
+    assert [key.id for key in keys] == ["bb", "c", "²", "9", "10"]
+
+
 def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     fixed = Target("main", "rate_limit", "7", "login", {"shield_zone_id": "3"})
     # Of four shards, shield zone 3 belongs to the third and shield zone 4 to the second.
@@ -76,6 +82,7 @@ def test_a_rate_limit_belongs_to_the_shard_of_its_shield_zone() -> None:
     keys = (fixed.key, found, *(TargetKey.of("main", "shield_zone", zone) for zone in "34"))
     assert [made.owner_of(key, parent) for key, parent in zip(keys, ("4", "4", "", ""), strict=True)] == [2, 1, 2, 1]
     assert [made.is_elsewhere(key) for key in keys] == [True, False, True, False]
+    assert not made.is_elsewhere(TargetKey.of("main", "account", "")), "the lists of an account belong to no shard"
     made.apply("main", Inventory({"rate_limit": ResourceList((Resource("55", parent="4"),), complete=True)}))
     assert [(one.name, one.attributes["shield_zone_id"]) for one in made.targets("rate_limit")] == [("", "4")]
     spare = registry(Selection("main", "account", (Target("main", "account", "main"),)), Shard(None, 2))
