@@ -218,10 +218,9 @@ def _lists_by_kind(listing: SearchListing) -> dict[str, ResourceList]:
 
 def _shield_list(listing: ZoneListing, names: Mapping[ResourceKey, str]) -> ResourceList:
     # A shield zone has no name of its own; the name of its pull zone is used.
-    pull_zone_names = {resource.id: name for resource, name in names.items() if resource.type == "cdn"}
+    pull_zone_names: dict[int | None, str] = {one.id: name for one, name in names.items() if one.type == "cdn"}
     resources = [
-        Resource(str(zone_id), "" if zone.pull_zone_id is None else pull_zone_names.get(zone.pull_zone_id, ""))
-        for zone_id, zone in listing.zones.items()
+        Resource(str(zone_id), pull_zone_names.get(zone.pull_zone_id, "")) for zone_id, zone in listing.zones.items()
     ]
     resources.extend(Resource(str(zone_id)) for zone_id in listing.unusable)
     return ResourceList(tuple(resources), listing.complete)

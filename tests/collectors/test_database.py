@@ -82,6 +82,7 @@ STATEMENTS = (
     '/* ; */ SELECT \';\' AS a, "b;" FROM [c;d] ; ', "SELECT 1; SELECT 2", "SELECT 1; -- x\nDELETE FROM a",
     "SELECT 'a;b'; DROP TABLE a", "SELECT 'a; b", "-- x\n /* y */ select 1", "VALUES (1)",
     "EXPLAIN QUERY PLAN SELECT 1", "EXPLAIN DELETE FROM a", "EXPLAIN PRAGMA journal_mode = WAL",
+    'EXPLAIN PRAGMA "user_version"(5)',
     "WITH a AS (SELECT 1) SELECT * FROM a", "WITH a AS (SELECT replace(b, 'x', 'y') FROM c) SELECT * FROM a",
     "WITH a AS (SELECT 'delete' AS x, \"update\" FROM c) SELECT * FROM a", "WITH a AS (SELECT 1) DELETE FROM b",
     "WITH a AS (SELECT 1) INSERT INTO b SELECT * FROM a", "with a as (select 1) REPLACE INTO b SELECT * FROM a",

@@ -33,24 +33,25 @@ DEEP: Any = 1
 for _ in range(150):
     DEEP = {"a": DEEP}
 
-LONG = {str(one): 1 for one in range(10_001)}
+MOST_SAMPLES = 5
+LONG = {str(one): 1 for one in range(MOST_SAMPLES + 1)}
 NO_PLAN = {"success": False, "message": "no such plan", "errorKey": "plan"}
 DATES = {
     "that is none": "yesterday", "of seven digits": "1970-01-01T00:00:01.5000000Z",
     "without a zone": "1970-01-01T00:00:02", "that means never": "0001-01-01T00:00:00",
-    "that does not exist": "2026-02-30T00:00:00",
+    "that does not exist": "2026-02-30T00:00:00", "that is too early in UTC": "0001-01-01T00:00:00+01:00",
 }  # fmt: skip
 CHARTS: dict[str, object] = {
     "of texts": {"2026-02-08": "5"}, "of booleans": {"2026-02-08": True}, "of charts": {"2026-02-08": {"a": 1}},
     "that is a list of numbers": [1, 2, 3], "of weeks": {f"2026-01-{day:02}": 1 for day in (1, 8, 15, 22)},
-    "without end": LONG, "that is null": None, "that is a number": 4, "with null buckets": {"2026-02-08": None},
+    "of too many days": LONG, "that is null": None, "that is a number": 4, "with null buckets": {"2026-02-08": None},
     "of days that are no dates": {"": 3}, "of days written day first": {"07-02-2026": 3, "08-02-2026": 4},
 }  # fmt: skip
 CLASSES: dict[str, object] = {
     "that are texts": {"a": "1"}, "that are a number": 4, "that are no pairs": [["a", 1], ["b"]],
     "of which one is there twice": [["a", 1], ["a", 2]], "of which one is an object": [[{"a": 1}, 1]],
-    "without end": LONG, "of which one is null": {"a": None, "b": 2},
-    "in pairs": [["a", 1], [None, 2], [3, 4], [5.0, 6], [7.5, 8]],
+    "that are too many": LONG, "of which one is null": {"a": None, "b": 2},
+    "in pairs, as many as allowed": [["a", 1], [None, 2], [3, 4], [5.0, 6], [7.5, 8], ["b", 9]],
 }  # fmt: skip
 ANSWERS: dict[str, object] = {
     **{f"a count, {count!r:.30}": {"Count": count} for count in ("17", [1], {"a": 1}, 10**400, True, 28.0)},
@@ -126,6 +127,7 @@ def listed(one: object) -> object:
 async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exporter.collectors.endpoints.listing.MOST_TARGETS", 3)
     monkeypatch.setattr("exporter.collectors.endpoints.listing.MOST_PAGES", 4)
+    monkeypatch.setattr("exporter.collectors.endpoints.reading.MOST_SAMPLES", MOST_SAMPLES)
     item = {"Items": [{"Id": 1, "Parts": ["a"]}], "More": False, "Name": "x", "Sizes": {"a": 1}}
     polls: list[tuple[str, Collector, object]] = [
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),

@@ -12,8 +12,8 @@ READ = (
     "Chart.a", "Chart.b", "@.Chart.b", "b.Chart", "Null", "Missing", "sum(values(Chart))", "sum(values(Missing))",
     "{here: sum(values(Chart)), there: sum(values(Missing))}", "sum([Missing, Null])", "sum(`[]`)", "length(Missing)",
     "Items[*].[Name, Id]", "Items[?Id == `2`] | [0].Id", "max(values(Missing))", "not_null(Missing, Chart.c)",
-    "Items == `[]`", "contains(Missing, 'x')", "Items[*].abs(Name)", "sum(Items)", "join(',', values(Chart))",
-    "length([Text, Null])", "length(Items)", "ceil(Inf)", "Items[::0]",
+    "Items == `[]`", "contains(Missing, 'x')", "Items[*].abs(Name)", "sum(Items)", "max(Chart)", "min(Text)",
+    "join(',', values(Chart))", "length([Text, Null])", "length(Items)", "ceil(Inf)", "Items[::0]",
     "[" * 500 + "a" + "]" * 500, "||".join(["a"] * 600), "sums(a)", "abs(a, b)",
 )  # fmt: skip
 

@@ -99,6 +99,7 @@ def test_a_generation_takes_what_its_last_good_poll_gave(steps: str, values: lis
         # A longer interval extends the lifetime of a successful poll's results; a shorter one does not reduce it.
         ("ok:6 interval:57 wait:6 expire wait:50 expire wait:1 expire", [[], [], ["101"]]),
         ("ok:57 interval:6 wait:56 expire wait:1 expire", [[], ["101"]]),
+        ("ok:57 interval:6 fail wait:56 expire wait:1 expire", [[], ["101"]]),
         # From the first failure on, a longer interval keeps nothing.
         ("ok:6 interval:30 wait:5 fail interval:900 wait:5 fail wait:19 expire wait:1 expire", [[], ["101"]]),
         ("ok:6 fail ok:6 interval:57 wait:6 expire wait:50 expire wait:1 expire", [[], [], ["101"]]),
@@ -120,7 +121,7 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
         ("fail wall:60 fail", START, "in words"),
         ("fail wall:60 ok wall:60 fail", START + 120, "in words"),
         ("fail ok", 0.0, ""),
-        ("ok:1 fail wait:1 wall:60 expire", START, "in words"),
+        ("interval:1 ok:1 fail wait:1 wall:60 expire", START, "in words"),
         ("ok:1 wait:1 wall:60 expire", START + 60, TOO_LATE),
         ("ok fail gone", START, "in words"),
         ("ok gone", 0.0, GONE),

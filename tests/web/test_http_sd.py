@@ -178,6 +178,8 @@ async def test_a_spare_lists_nothing() -> None:
         setup.registry.configure([DISCOVERING])
         setup.registry.apply("main", zones("a"))
         setup.spare = "spare: 2 of 2 shards are held, says \udcff"
-        answer = await client.get("/sd/dns_zone")
+        answer, ready = [await client.get(path) for path in ("/sd/dns_zone", "/-/ready")]
         assert "<p>All targets: spare: 2 of 2 shards are held, says \\udcff." in (await client.get("/explain")).text
+        assert (await client.get("/api/v1/explain?target=a")).json()["others"] == {"a": setup.spare}
     assert (answer.status_code, answer.text) == (503, "spare: 2 of 2 shards are held, says \\udcff\n")
+    assert (ready.status_code, ready.text) == (200, f"ready, {answer.text}")

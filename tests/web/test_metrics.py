@@ -15,7 +15,7 @@ from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Format
 from exporter.metric import Family, Sample
 from exporter.targets.selection import Selection
-from exporter.web.metrics import MOST_VALUES, STRETCH_PIECES
+from exporter.web.metrics import LARGEST_AT_ONCE, MOST_VALUES, STRETCH_PIECES
 from tests.web.view_setup import STATISTICS, ViewSetup, serving, view_setup, zone
 
 INFOS = {info.name: info for info in families()}
@@ -149,19 +149,28 @@ async def test_counters_are_left_out_while_another_exporter_may_count(form: Form
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "encoding", "may_serve", "of_application"),
+    ("method", "path", "encoding", "may_serve", "largest", "of_application"),
     [
-        ("GET", "/metrics", "gzip", True, 1),
-        ("GET", "/metrics", "gzip", False, 2),
-        ("GET", "/metrics", "identity", True, 2),
-        ("GET", "/metrics?name[]=edge_dns_queries_total", "gzip", True, 2),
-        ("HEAD", "/metrics", "gzip", True, 2),
-        ("GET", "/static/icon.svg", "gzip", True, 2),
+        ("GET", "/metrics", "gzip", True, LARGEST_AT_ONCE, 1),
+        ("GET", "/metrics", "gzip", True, 0, 2),
+        ("GET", "/metrics", "gzip", False, LARGEST_AT_ONCE, 2),
+        ("GET", "/metrics", "identity", True, LARGEST_AT_ONCE, 2),
+        ("GET", "/metrics?name[]=edge_dns_queries_total", "gzip", True, LARGEST_AT_ONCE, 2),
+        ("HEAD", "/metrics", "gzip", True, LARGEST_AT_ONCE, 2),
+        ("GET", "/static/icon.svg", "gzip", True, LARGEST_AT_ONCE, 2),
     ],
 )
 async def test_a_ready_answer_is_what_the_application_gives(
-    method: str, path: str, encoding: str, of_application: int, *, may_serve: bool
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    path: str,
+    encoding: str,
+    of_application: int,
+    *,
+    may_serve: bool,
+    largest: int,
 ) -> None:
+    monkeypatch.setattr("exporter.web.metrics.LARGEST_AT_ONCE", largest)
     reached = list[str]()
     async with site(may_serve=lambda: may_serve) as small:
         app = small.setup.app("/edge")

@@ -116,7 +116,7 @@ def _check_function(node: Node) -> None:
     if known is None:
         raise ExpressionError(f"there is no function {name}()")
     signature = known["signature"]
-    is_variadic = bool(signature) and bool(signature[-1].get("variadic"))
+    is_variadic = bool(signature[-1].get("variadic"))
     if argument_count < len(signature) or (argument_count > len(signature) and not is_variadic):
         least = "at least " if is_variadic else ""
         raise ExpressionError(f"{name}() takes {least}{len(signature)} argument(s), found {argument_count}")

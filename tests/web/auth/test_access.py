@@ -289,9 +289,11 @@ async def test_a_client_certificate_is_enough_to_change_something_if_it_is_requi
             # This connection stays open.
             await stranger.get("/metrics")
             path.write_text(TLS.replace("}", f", client_auth_type: {required}, client_ca_file: ca.pem}}"))
-            await server.reload()
+            with capture_logs() as logs:
+                await server.reload()
             answers = [await client.post("/-/reload") for client in (stranger, known)]
     assert [answer.status_code for answer in answers] == statuses
+    assert [log["event"] for log in logs] == ["only a restart switches TLS on or off"] * (before != TLS)
 
 
 async def test_many_wrong_passwords_are_refused_and_do_not_delay_one_that_was_right(

@@ -26,6 +26,7 @@ from tests.waiting import END_SECONDS, PATIENCE, until
 from tests.web.certificates import Authority
 
 GREETING = b"hello"
+SUITES = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
 WRONG_PAIR = "is encrypted, too weak, not in PEM form, or not the key of the certificate; or the certificate is broken"
 
 
@@ -90,6 +91,7 @@ def settings(authority: Authority) -> TlsSettings:
         ({"max_version": "TLS12"}, "TLSv1.2", True),
         ({"min_version": "TLS13"}, "TLSv1.3", False),
         ({"cipher_suites": ("TLS_AES_128_GCM_SHA256",)}, "TLSv1.3", False),
+        ({"cipher_suites": SUITES}, "TLSv1.3", True),
     ],
 )
 async def test_a_connection_has_the_newest_version_within_the_bounds(
@@ -103,13 +105,12 @@ async def test_a_connection_has_the_newest_version_within_the_bounds(
 
 
 def test_the_cipher_suites_are_those_that_are_named(settings: TlsSettings, monkeypatch: pytest.MonkeyPatch) -> None:
-    suites = ("TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")
-    context = context_of(replace(settings, cipher_suites=suites))
+    context = context_of(replace(settings, cipher_suites=SUITES))
     named = {str(cipher["name"]) for cipher in context.get_ciphers() if cipher["protocol"] != "TLSv1.3"}
     assert named == {"ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"}
     monkeypatch.setattr(ssl.SSLContext, "set_ciphers", Mock(side_effect=ssl.SSLError))
     with pytest.raises(TlsSettingError, match="OpenSSL has none of these suites"):
-        context_of(replace(settings, cipher_suites=suites))
+        context_of(replace(settings, cipher_suites=SUITES))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from exporter.assets.shipped import REPOSITORY
 from exporter.collectors import dns_statistics
 from exporter.collectors.collector import Outcome
+from exporter.collectors.discovery import NAMES
 from exporter.label_values import label_value
 from exporter.metric import Family, Sample
 from exporter.targets.selection import Selection
@@ -25,6 +26,8 @@ from tests.web.view_setup import SCANS, STATISTICS, ViewSetup, endpoints_client,
 
 QUERIES = next(info for info in dns_statistics.COLLECTOR.families if info.name == "edge_dns_window_queries")
 GOLDENS = Path(__file__).parent / "pages"
+# Names are looked up, and no targets.
+NAMING = Selection("main", "account", (Target("main", "account", "main", watched=(NAMES,)),))
 # The absences of some families, whatever others the catalogue has.
 FAMILIES = "family=edge_dns_queries_total&family=edge_dns_window_queries&family=edge_dns_record_scan_found"
 
@@ -221,6 +224,7 @@ def test_a_hostile_name_is_shown_as_far_as_it_can_be() -> None:
         (lambda setup: setattr(setup.registry, "shard", Shard(1, 3)), "There is nothing to poll."),
         (lambda setup: setattr(setup.registry, "shard", Shard(1, 3)), "Shard (from 0) 1 of 3"),
         (lambda _: None, "There are no targets yet."),
+        (lambda setup: setup.registry.configure([NAMING]), "There are no targets yet."),
         # Without what is known of an account's last answer, as for a database.
         (lambda setup: setup.up.clear(), "main no recent answer"),
         (lambda setup: setattr(setup, "spare", "spare: 2 of 2 shards are held"), "Spare: 2 of 2 shards are held."),
