@@ -45,7 +45,7 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] == "http" and scope["path"] == self._path:
+        if scope["path"] == self._path:
             await MetricsEndpoint(self._parts())(scope, receive, send)
         else:
             await self._pages(scope, receive, with_headers(send))

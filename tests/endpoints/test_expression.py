@@ -14,7 +14,7 @@ READ = (
     "Items[*].[Name, Id]", "Items[?Id == `2`] | [0].Id", "max(values(Missing))", "not_null(Missing, Chart.c)",
     "Items == `[]`", "contains(Missing, 'x')", "Items[*].abs(Name)", "sum(Items)", "max(Chart)", "min(Text)",
     "join(',', values(Chart))", "length([Text, Null])", "length(Items)", "ceil(Inf)", "Items[::0]",
-    "[" * 500 + "a" + "]" * 500, "||".join(["a"] * 600), "sums(a)", "abs(a, b)",
+    "contains(Text, `1`)", "[" * 500 + "a" + "]" * 500, "||".join(["a"] * 600), "sums(a)", "abs(a, b)",
 )  # fmt: skip
 
 

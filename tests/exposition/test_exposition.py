@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from hypothesis import given
@@ -161,11 +162,12 @@ def test_a_filter_gives_what_a_naive_filter_gives(made_changes: list[tuple[PollK
 def test_a_family_that_cannot_be_rendered_takes_nothing_else_with_it() -> None:
     made, store = exposition(), Store(lambda: 0.0, lambda: 0.0, lambda *_: 0.0, lambda *_: 0.0)
     broken = Family(WINDOW, (Sample(("9", "one too many"), 1.0),))
+    without_a_number: Any = Sample(("9", "A"), None)  # type: ignore[arg-type]
     with capture_logs() as logs:
-        store.change(key(9), (broken, family(DAY, "9")))
+        store.change(key(9), (broken, Family(TYPES, (without_a_number,)), family(DAY, "9")))
         store.change(key(10), (family(WINDOW, "10"),))
     made.take(store.take_changes())
     assert re.findall("# TYPE (.*) gauge", text(made.build())) == [WINDOW.name, DAY.name]
     assert [(log["event"], log["family"], log["target"]) for log in logs] == [
-        ("family cannot be rendered", "edge_window_queries", "dns_zone/9")
+        ("family cannot be rendered", name, "dns_zone/9") for name in (WINDOW.name, TYPES.name)
     ]

@@ -125,6 +125,7 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
         ("ok:1 wait:1 wall:60 expire", START + 60, TOO_LATE),
         ("ok fail gone", START, "in words"),
         ("ok gone", 0.0, GONE),
+        ("none:1 wait:1 expire", 0.0, ""),
     ],
 )
 def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float, message: str) -> None:

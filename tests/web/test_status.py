@@ -1,11 +1,16 @@
 import pytest
 from starlette.datastructures import QueryParams
 
+from exporter.collectors import dns_statistics
+from exporter.collectors.collector import Outcome
+from exporter.exposition.store import TOO_LATE
+from exporter.metric import Family, Sample
 from exporter.targets.target import Target
 from exporter.web.status import health
 from exporter.web.targets import find_targets
-from tests.web.view_setup import view_setup, zone
+from tests.web.view_setup import STATISTICS, view_setup, zone
 
+QUERIES = next(info for info in dns_statistics.COLLECTOR.families if info.name == "edge_dns_window_queries")
 UNPROVEN = "no platform has answered an authenticated call yet"
 
 
@@ -55,3 +60,13 @@ async def test_a_database_s_token_is_waited_for_only_where_there_is_no_account()
         assert health(setup.parts())["waits_for"] == UNPROVEN
         del setup.up["main"]
         assert health(setup.parts())["waits_for"] == "the credential of database:orders is not accepted"
+
+
+async def test_a_target_whose_values_expire_is_stale_without_a_failed_poll() -> None:
+    async with view_setup() as setup:
+        family = Family(QUERIES, (Sample(("main", "1", ""), 5.0),))
+        setup.store.publish(STATISTICS, Outcome(zone(1), (family,)), duration=0.1)
+        setup.turn(setup.work.schedule.lifetime(STATISTICS, zone(1)))
+        setup.store.expire()
+        (failure,) = setup.status()["failures"]
+    assert (failure["reason"], failure["message"]) == ("stale", TOO_LATE)

@@ -106,7 +106,7 @@ def whole_as_integer(value: Any) -> Any:  # noqa: ANN401 - any JSON
 def _first_line(error: Exception) -> str:
     line, _, _ = str(error).partition("\n")
     # The library shows the expression after the colon, in the next lines.
-    return line[:200].rstrip(":") or type(error).__name__
+    return line[:200].rstrip(":")
 
 
 def _check_function(node: Node) -> None:

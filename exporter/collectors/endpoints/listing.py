@@ -116,7 +116,7 @@ class EndpointListCollector(Collector):
         for page in range(1, MOST_PAGES + 1):
             parameters = {**self._listing.list.parameters(target_id="", now=context.now), "page": page}
             answer = await context.caller.call(Request(self._operation, parameters))
-            found.date = answer.date or found.date
+            found.date = answer.date
             count_before = len(found.ids)
             items, announced = self._read_page(answer.value)
             for item in items:

@@ -132,7 +132,7 @@ def _timestamp(found: object, scale: float) -> float | None:
         return _number(found, scale)
     try:
         return timestamp(_MOMENT.validate_python(found))
-    except (ValidationError, OverflowError):
+    except ValidationError:
         # A date that Python cannot convert, such as a leap second or the 30th of February, gives no value.
         if DATE.match(found):
             return None
