@@ -6,9 +6,9 @@ import base64
 import pytest
 
 from exporter.platform.api import dns
-from exporter.platform.errors import ProxyFault
+from exporter.platform.errors import ProxyFault, Reset
 from tests.platform.clients import KEY, client_of
-from tests.platform.raw_server import Line, listening, raw_server, reply, saying
+from tests.platform.raw_server import Line, ending, listening, raw_server, reply, saying
 
 GOOD = reply('{"TotalQueriesServed": 7}')
 
@@ -25,7 +25,7 @@ async def test_a_proxy_on_the_way_to_https_never_sees_the_key(monkeypatch: pytes
     assert sent.header("Proxy-Authorization") == "Basic " + base64.b64encode(b"me:word").decode()
 
 
-async def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_that_is_not_there_and_one_that_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     async with listening(Line.hung_up) as port:
         pass
     for proxy in (f"127.0.0.1:{port}", "proxy.invalid", "not..valid"):
@@ -33,6 +33,10 @@ async def test_a_proxy_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> Non
         async with client_of("http://platform.example") as kit:
             error = await kit.failure()
         assert (type(error), str(error)[:49]) == (ProxyFault, "no connection through the proxy (platform.example")
+    async with raw_server(ending("reset")) as server:
+        monkeypatch.setenv("HTTP_PROXY", server.url)
+        async with client_of("http://platform.example") as kit:
+            assert type(await kit.failure()) is Reset
 
 
 async def test_as_many_connections_as_calls_in_flight_are_open() -> None:
