@@ -18,7 +18,7 @@ def refusal(text: str) -> list[str]:
 
 
 SCALARS = "{a: 1.10, b: 0123, c: on, d: null, e: 'null', f: 2024-01-01, 7: ~, g: }"
-MERGED = "a: &x {k: 1, l: 2}\nb: *x\nc: &c {<<: *x, l: 3}\nd: {<<: [*x, {m: 4}]}\ne: *c\n"
+MERGED = "a: &x {k: 1, l: 2}\nb: *x\nc: &c {<<: *x, l: 3}\nd: {<<: [*x, {m: 4}]}\ne: *c\nf: {<<: *x, <<: {m: 4}}\n"
 BOTH, OWN = {"k": "1", "l": "2"}, {"k": "1", "l": "3"}
 NAMES = {
     "info": {"log_file": "l"},
@@ -38,7 +38,7 @@ FILES = {"a": [{"key_file": "k", "other": "k"}], "ca_file": "/etc/ca", "x_file":
             {"a": "1.10", "b": "0123", "c": "on", "d": None, "e": "null", "f": "2024-01-01", "7": None, "g": None},
         ),
         # An alias is the same again, and a merge key gives way to what is written.
-        (MERGED, {"a": BOTH, "b": BOTH, "c": OWN, "d": BOTH | {"m": "4"}, "e": OWN}),
+        (MERGED, {"a": BOTH, "b": BOTH, "c": OWN, "d": BOTH | {"m": "4"}, "e": OWN, "f": BOTH | {"m": "4"}}),
         # File names are relative to the file that contains them.
         (json.dumps(FILES | NAMES), FILES | NAMES | {"a": [{"key_file": "/conf/k", "other": "k"}]}),
     ],
