@@ -151,7 +151,7 @@ ask a:1 a:2 a:3 a:4 | 1 a:1 a:2 a:3 a:4 | limit a:1 5 | limit a:2 | limit a:3 9 
 an answer during a pause does not end it; 100 1000
 ask a:1 a:2 | 1 a:1 a:2 | limit a:1 30 | answer a:2 | pause a 30 rate 52
 
-a call that waits for its turn looks at the pause again; 10 1000
+a call that waits for its turn looks at the pause again, and holds no place meanwhile; 10 3
 ask a:1 a:2 a:3 | 0 a:1 | limit a:1 20 | 19 a:1 | 21 a:1 a:2 a:3
 
 one answer that asks for an hour pauses all others for five minutes; 100 1000
