@@ -13,6 +13,7 @@ from exporter.daemon.work import Work
 from exporter.explain.causes import Cause
 from exporter.exposition.store import Status
 from exporter.platform import errors
+from exporter.platform.http.client import LONGEST_WAIT
 from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX
@@ -26,8 +27,7 @@ LOOKS_EVERY_SECONDS = 0.2
 _OF_THE_KEY = {errors.CredentialError.reason, errors.Unauthorized.reason, errors.Forbidden.reason}
 _OF_THE_ADDRESS = {errors.TransportError.reason, *(kind.reason for kind in errors.TransportError.__subclasses__())}
 
-# Receives the number of targets that were polled or are paused, and the number of all targets. A target counts once
-# for each of its collectors.
+# Receives two numbers: targets polled or paused for long, and all targets. A target counts once for each collector.
 Progress = Callable[[int, int], None]
 
 
@@ -63,7 +63,7 @@ class AccountResult(NamedTuple):
 
 
 async def first_round(settings: Settings, progressed: Progress) -> list[AccountResult]:
-    """Poll the targets, except those whose calls are paused; return the results of the accounts and databases."""
+    """Poll the targets, except those with a long pause of calls; return the results of the accounts and databases."""
     # If a state database assigns the shards, this process has none: poll the targets of all shards.
     shard = settings.own_shard() or Shard()
     telemetry = Telemetry(CollectorRegistry(), __version__)
@@ -74,7 +74,7 @@ async def first_round(settings: Settings, progressed: Progress) -> list[AccountR
         while waiting:
             await asyncio.sleep(LOOKS_EVERY_SECONDS)
             known = list(all_statuses(work.parts))
-            # Do not wait for the end of a pause, because a pause may last for minutes.
+            # Do not wait for the end of a long pause, which may last for minutes.
             waiting = [one for one in known if not one.polled and not _is_paused(work, one)]
             progressed(len(known) - len(waiting), len(known))
             if not work.schedule.running and not _is_discovering(work):
@@ -99,7 +99,7 @@ def _is_discovering(work: Work) -> bool:
 def _is_paused(work: Work, status: Status) -> bool:
     operations = work.schedule.plans[status.collector].collector.operations
     limiter = work.schedule.accounts[status.target.client_name].client.rate_limiter
-    return limiter.paused_for(*(one.name for one in operations)) > 0
+    return limiter.paused_for(*(one.name for one in operations)) > LONGEST_WAIT
 
 
 def _result(work: Work, name: str) -> AccountResult:
