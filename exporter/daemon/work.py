@@ -165,6 +165,9 @@ class Work:
             self._telemetry.forget("collector", name)
         for deselected in self.registry.configure(selections_of(settings), addresses_of(settings)):
             self.store.remove(deselected, former_plans)
+            if self.registry.is_elsewhere(deselected.key):
+                # If the target comes back, it begins anew: the other shard has counted it in the meantime.
+                self.ledger.delete(PollKey(deselected.key, name) for name in former_plans)
         self.accounts.use(accounts, plans)
         self.poller.max_label_values = settings.series.max_label_values
         self._telemetry.declare_corrections(families)
