@@ -93,7 +93,8 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         """Execute a statement, and return the rows of the result.
 
         Raises:
-            StorageError: the statement failed, and the session has ended. The message contains no password.
+            StorageError: the statement failed, and the rows must be read again; unless the session holds a shard, it
+                has ended. The message contains no password.
         """
         sent = self.clock()
         self._is_asking = True
@@ -101,8 +102,12 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             cursor = await self.execute(statement, values, binary=True)
             rows = await cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            # After an error it is uncertain which locks the session holds, so a new session is needed.
-            self.end()
+            # A holder keeps its shard while the database refuses to write: otherwise a spare would poll as well. But a
+            # missing table is created in a new session only. Other sessions may have locked a shard unknowingly.
+            if self.is_holder and error.sqlstate not in (None, psycopg.errors.UndefinedTable.sqlstate):
+                self.has_read, self.alive_at = False, sent
+            else:
+                self.end()
             raise StorageError(_one_line(error)) from None
         finally:
             self._is_asking = False
@@ -143,12 +148,13 @@ def _session_settings(lease: float) -> dict[str, str]:
     """Return the settings of the session on the server, which need no privileges.
 
     With these settings, the server ends a session that sends no statement, or does not receive an answer, for
-    `lease` seconds. The server cancels a slow statement before this process ends the session (`reliable_seconds`).
+    `lease` seconds. The server cancels a slow statement so early that the ledger tries again before this process no
+    longer relies on the session (`reliable_seconds`).
     """
     lease_ms = str(int(lease * 1000))
     return {
         "idle_session_timeout": lease_ms,
-        "statement_timeout": str(int(lease * 1000 * 2 / 3)),
+        "statement_timeout": str(int(lease * 1000 / 2)),
         "tcp_user_timeout": lease_ms,
         # After a third of the lease without data, the server sends a probe, and repeats it once a second until it is
         # answered. If there is no answer, the session ends after a lease without data.

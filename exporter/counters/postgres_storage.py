@@ -86,22 +86,14 @@ class PostgresStorage(Storage):
         if self._clock() < self._claims_from:
             self.obstacle = "the shards are left to their former holders for now"
             return None
-        held_before = [index for index in self._wanted if index in held]
         for index in self._wanted:
-            if index not in held_before and await self.locks.take(session, index):
+            if index not in held and await self.locks.take(session, index):
                 self.index, self.obstacle = index, ""
                 return index
-        self.obstacle = self._obstacle(held_before)
+        total, first = self.locks.total, min(self._wanted)
+        wants_any = len(self._wanted) == total
+        self.obstacle = f"{total} of {total} shards are held" if wants_any else f"shard {first} of {total} is held"
         return None
-
-    def _obstacle(self, held_before: Sequence[int]) -> str:
-        """Return why no wanted shard could be locked; `held_before` are the wanted shards that were held already."""
-        total = self.locks.total
-        if len(held_before) < len(self._wanted):
-            return "another exporter has locked a free shard just now"
-        if len(held_before) == total:
-            return f"{total} of {total} shards are held"
-        return f"shard {held_before[0]} of {total} is held"
 
     async def keep_open(self) -> bool:
         """Return whether the session that has read the shard's rows certainly still exists, and keep it alive.
@@ -140,18 +132,11 @@ class PostgresStorage(Storage):
         session.has_read = True
         return rows
 
-    async def commit(self, changes: Changes) -> None:
+    async def commit(self, changes: Changes, *, replaces: bool = True) -> None:
         """Write and delete rows, in pages of `PAGE` rows; if a page fails, the pages before it stay written.
 
-        The row of a target that another shard polled before is replaced. A row of another shard is not deleted.
+        A row of another shard is not deleted, and is only replaced with `replaces`.
         """
-        await self._write(changes, replaces=True)
-
-    async def write_again(self, rows: Changes) -> None:
-        """Write rows like `commit`, except the rows of targets that another shard polls now: these stay unchanged."""
-        await self._write(rows, replaces=False)
-
-    async def _write(self, changes: Changes, *, replaces: bool) -> None:
         session = self._session
         if session is None or not session.has_read:
             raise StorageError("the state database is not open")
@@ -172,7 +157,7 @@ class PostgresStorage(Storage):
         """
         session = await Session.begin(self._url(), self._lease, self._clock)
         try:
-            ((has_table, _),) = await session.ask(_HAS_TABLE)
+            ((has_table, _, _),) = await session.ask(_HAS_TABLE)
             wanted = {"installation": self.locks.installation, "collectors": list(collectors)}
             return from_columns(await session.ask(_ROWS_OF, wanted)) if has_table else {}
         finally:
@@ -186,7 +171,7 @@ class PostgresStorage(Storage):
         """
         session = await Session.begin(self._url(), self._lease, self._clock)
         try:
-            ((has_table, may_create),) = await session.ask(_HAS_TABLE)
+            has_table, may_create = await self._find_table(session)
             if not has_table and not may_create:
                 raise StorageError("the role cannot create a table; expected a schema in which the role may create one")
         finally:
@@ -211,7 +196,7 @@ class PostgresStorage(Storage):
         await self.close()
         try:
             session = await Session.begin(self._url(), self._lease, self._clock)
-            ((has_table, _),) = await session.ask(_HAS_TABLE)
+            has_table, _ = await self._find_table(session)
             if not has_table:
                 await session.ask(_CREATE)
         except StorageError:
@@ -222,6 +207,15 @@ class PostgresStorage(Storage):
         self._session, self.has_answered = session, True
         self.location = f"postgresql://{session.info.host}:{session.info.port}/{session.info.dbname}"
         return session
+
+    async def _find_table(self, session: Session) -> tuple[bool, bool]:
+        """Return whether the table exists, and whether it can be created; end the session if it cannot write."""
+        ((has_table, may_create, is_read_only),) = await session.ask(_HAS_TABLE)
+        if is_read_only:
+            # The locks of a standby are not those of its primary: each would give every shard to an exporter.
+            session.end()
+            raise StorageError("the database is read-only, as a standby is; expected one that can be written")
+        return has_table, may_create
 
     async def _lock_again(self, session: Session, index: int) -> str:
         """Lock the shard if the session has not locked it. Return an empty text, or why the shard cannot be locked."""
@@ -243,7 +237,8 @@ def _column(rows: Sequence[Sequence[object]], place: int) -> list[object]:
 
 
 _HAS_TABLE = """
-    SELECT to_regclass('edge_exporter_row') IS NOT NULL, has_schema_privilege(current_schema(), 'CREATE')
+    SELECT to_regclass('edge_exporter_row') IS NOT NULL, has_schema_privilege(current_schema(), 'CREATE'),
+        current_setting('transaction_read_only') = 'on'
 """
 # The lock lets one exporter at a time create the table. The number of the lock is arbitrary.
 _CREATE = """

@@ -55,21 +55,15 @@ class Storage(Protocol):
         """
         return {}
 
-    async def commit(self, changes: Changes) -> None:  # noqa: ARG002 - keeps nothing
+    async def commit(self, changes: Changes, *, replaces: bool = True) -> None:  # noqa: ARG002 - keeps nothing
         """Write rows durably, in place of rows with the same key. Delete the rows of keys with the value None.
+
+        Without `replaces`, a row of a target that another exporter polls now stays as it is.
 
         Raises:
             StorageError: all or some of the rows may not have been written or deleted.
         """
         return
-
-    async def write_again(self, rows: Changes) -> None:
-        """Write rows that the storage has lost. A row that another exporter has written since stays as it is.
-
-        Raises:
-            StorageError: as for `commit`.
-        """
-        await self.commit(rows)
 
     def is_certain(self) -> bool:
         """Return whether it is certain that no other exporter counts the rows of this storage."""
