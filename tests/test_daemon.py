@@ -206,6 +206,7 @@ async def running_process(settings: Settings, load: Callable[[], Settings]) -> A
     try:
         await asyncio.sleep(0)
         assert signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL, "a reload that comes too early ends nothing"
+        os.kill(os.getpid(), signal.SIGHUP)
         # Before it has started, a signal would end this process.
         await until(lambda: started.is_set() or running.done())
         yield
@@ -221,8 +222,7 @@ async def running_process(settings: Settings, load: Callable[[], Settings]) -> A
 async def test_a_signal_reloads_and_the_log_says_what_broke_that(configured: ConfiguredSandbox) -> None:
     load = Mock(side_effect=[configured.load(), ZeroDivisionError])
     async with running_process(configured.load(), load):
-        os.kill(os.getpid(), signal.SIGHUP)
-        await until(lambda: load.called)
+        await until(lambda: load.called, "the reload that a signal before the end of the start has asked for")
         await until(lambda: "reload" not in [task.get_name() for task in asyncio.all_tasks()])
         with capture_logs() as logs:
             os.kill(os.getpid(), signal.SIGHUP)
@@ -404,23 +404,27 @@ async def test_a_renderer_that_broke_is_said_and_unhealthy(
     async with configured.daemon() as (daemon, client):
         await until(daemon.work.schedule.all_discovered)
         assert (await client.get("/-/healthy")).status_code == 200
+        rounds = {"cleaning", "log", "lists", "absences", "targets", "renderer"}
+        assert (await client.get("/api/v1/status")).json()["rounds"].keys() == rounds
         with capture_logs() as logs:
             monkeypatch.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
             await until(lambda: any(line["event"] == "task fails" for line in logs))
-            ended = daemon.work.tasks.rounds["renderer"].ended_at
-            await until(lambda: daemon.work.tasks.rounds["renderer"].ended_at > ended, "the end of a round that failed")
+            last = daemon.work.tasks.rounds["renderer"]
+            ended = last.ended_at
+            await until(lambda: last.ended_at > ended, "the end of a round that failed")
         assert [(line["task"], line["error"]) for line in logs if line["event"] == "task fails"] == [
             ("renderer", "ZeroDivisionError('division by zero')")
         ]
         monkeypatch.setattr("exporter.exposition.renderer.LONGEST_SILENCE", 0.0)
         answer = await client.get("/-/healthy")
         assert (answer.status_code, answer.text.splitlines()[0]) == (503, "the exposition has stalled")
-        monkeypatch.undo()
-        served = daemon.work.renderer.current
-        await until(lambda: daemon.work.renderer.current is not served, "a later round")
-        with capture_logs() as logs, monkeypatch.context() as broken:
-            broken.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
+        failed_at = daemon.machine.clocks.wall()
+        with capture_logs() as logs:
+            monkeypatch.undo()
+            await until(lambda: (last.succeeded_at or 0.0) >= failed_at, "a later round")
+            monkeypatch.setattr(Exposition, "build", lambda *_, **__: 1 / 0)
             await until(lambda: any(line["event"] == "task fails" for line in logs), "a second failure")
+        assert [line["event"] for line in logs if "task" in line] == ["task works again", "task fails"]
         assert 'edge_exporter_task_failures_total{task="renderer"} 0' not in (await client.get("/metrics")).text
 
 

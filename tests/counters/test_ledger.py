@@ -1,7 +1,7 @@
 import asyncio
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from unittest.mock import patch
 
 import pytest
@@ -155,13 +155,20 @@ async def test_polls_that_end_together_are_committed_together_and_continue_in_or
             await asyncio.sleep(0)
         await write(changes)
 
-    storage = file_storage(path)
-    ledger, write = Ledger(storage, linger=0.1), storage.commit
+    storage, loop = file_storage(path), asyncio.get_running_loop()
+    ledger, write, call_later = Ledger(storage, linger=0.1), storage.commit, loop.call_later
+    timers: list[asyncio.TimerHandle] = []
+
+    def begin_timer(*args: Any) -> asyncio.TimerHandle:
+        timers.append(call_later(*args))
+        return timers[-1]
+
     await ledger.open()
-    with patch.object(storage, "commit", commit):
+    with patch.object(storage, "commit", commit), patch.object(loop, "call_later", begin_timer):
         async with asyncio.timeout(PATIENCE):
             await asyncio.gather(*(poll(ledger, zone) for zone in zones))
             assert not later[0].done(), "what was recorded during a commit waits for the next"
             (family,) = (await later[0]).families
     await ledger.close()
     assert (continued, family.samples[0].value) == (zones, 2.0)
+    assert all(one.cancelled() for one in timers), "no timer takes an attempt that has ended for a slow one"
