@@ -86,6 +86,7 @@ CASES: dict[str, Case] = {
     "429": ([Reply(429), GOOD], "rate_limited 1.0 None", {}),
     "429 with seconds": ([after(429, "1"), GOOD], "rate_limited 1.25 None", {}),
     "429 with a date of a clock that is off": ([OTHER_CLOCK, GOOD], "rate_limited 1.25 None", {}),
+    "429 with a date alone": ([after(429, "Sun, 08 Feb 2026 12:00:01 GMT"), GOOD], "rate_limited 1.25 None", {}),
     "429 in the body of a 200": ([within(429, "1"), GOOD], "rate_limited 1.25 None", {}),
     "503 in the body of a 200": ([within(503, "1"), GOOD], "server_error 1.25 None", {}),
     "reset": ([RESET, GOOD], "reset 0.25 None", {}),
