@@ -154,15 +154,11 @@ def validated(validate: Callable[[Any], T], value: Any, unreadable: set[str]) ->
     try:
         return validate(value)
     except ValidationError as error:
-        replaced = set[str]()
         for fault in error.errors(include_url=False, include_input=False, include_context=False):
             place = _place_of(value, fault["loc"])
             if place.holder is not None and _is_unreadable(place.value, fault["type"]):
                 place.holder[place.key] = None
-                replaced.add(_field_of(fault["loc"]))
-        if not replaced:
-            raise
-        unreadable |= replaced
+                unreadable.add(_field_of(fault["loc"]))
     return validate(value)
 
 

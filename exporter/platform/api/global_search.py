@@ -130,5 +130,5 @@ async def list_resources(caller: Caller) -> Answer[SearchListing]:
         except PlatformError as error:
             fault = None if isinstance(error, Rejected) else error
             break
-    complete = total is not None and len(names) == total
+    complete = len(names) == total
     return Answer(SearchListing(names, total, complete, fault), answer.date)

@@ -81,7 +81,7 @@ def _address_and_variable(base_url: str) -> tuple[str, str]:
     key = parts.scheme if proxies.get(parts.scheme) else "all"
     address = proxies.get(key, "")
     port = parts.port or DEFAULT_PORTS[parts.scheme]
-    if not address or is_direct(parts.hostname or "", port, proxies.get("no", "")):
+    if is_direct(parts.hostname or "", port, proxies.get("no", "")):
         return "", ""
     return address, f"{key}_proxy".upper()
 

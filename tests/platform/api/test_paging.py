@@ -54,7 +54,9 @@ ZONES: dict[str, list[str | PlatformError]] = {
     "no zones and no list": ['{"data": null, "page": {"totalCount": 0}, "error": null}'],
     "no page object": ['{"data": [{"shieldZoneId": 1}]}'],
     **{f"pages that repeat themselves, the next is {next_}": [zones([1, 2], 5, next_)] for next_ in (1, 0, -1, 2)},
-    "zones that cannot be read": [zones([1, BROKEN, "x", {"shieldZoneId": None}], 4, None)],
+    "zones that cannot be read": [
+        zones([3, BROKEN, "x", *({"shieldZoneId": one} for one in (None, "x", True))], 6, None)
+    ],
     "a zone that can be read on another page": [zones([BROKEN], 1, 2), zones([2], 1, None)],
     "zones that are on two pages": [zones([{"shieldZoneId": 1, "pullZoneId": pull}], 2, 2) for pull in (7, 8)],
     "no list with a total": ['{"data": null, "page": {"totalCount": 2}}'],

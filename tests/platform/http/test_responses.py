@@ -68,6 +68,8 @@ REFUSED: list[tuple[Operation[Any], Mapping[str, object]]] = [
         **{f"enveloped status {status}": failed(statusCode=status) for status in (401, 0)},
         "a message alone": {"data": None, "message": "maintenance"},
         "enveloped status 403": failed(statusCode=403, message="no"),
+        "enveloped status 500 with a key": failed(statusCode=500, errorKey="a.b"),
+        "enveloped status 500 with a message": failed(statusCode=500, message="no"),
         "enveloped status 429": failed(statusCode=429, message="slow down"),
         **{f"no data: {body!r}": body for body in NO_DATA},
     }) for operation in (shield.RATE_LIMIT, shield.ZONES)),
