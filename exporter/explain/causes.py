@@ -252,6 +252,6 @@ def _has_families(collector: Collector, target: Target) -> bool:
 
 
 def _of_unanswered(status: Status | None) -> Finding:
-    if status is None or not status.since:
+    if status is None:
         return Finding(Cause.NOT_POLLED_YET)
     return Finding(Cause.FAILING, status.reason, status.message, status.since)

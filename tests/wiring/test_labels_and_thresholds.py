@@ -122,3 +122,15 @@ async def test_a_midnight_is_no_change_of_the_statistics_and_a_query_is() -> Non
     assert [total for _, total in seen] == [40, 35, 36]
     assert first[0] == second[0]
     assert third[0] == (second[0] or 0) + 2000
+
+
+async def test_a_budget_is_not_unmatched_before_the_list_of_scripts_was_complete() -> None:
+    account, refused = {"scripts": {"monthly_budget_dollars": {"gone": 1}}}, {"kind": "status", "status": 403}
+    async with exporter_parts(account=account, fault={**refused, "path": "/search"}) as parts:
+        await parts.settle()
+        for unmatched in (None, 1.0):
+            await parts.turn(900)
+            parts.work.show()
+            await parts.turn(0)
+            assert parts.value("edge_exporter_script_budget_unmatched") == unmatched
+            parts.faults.clear()
