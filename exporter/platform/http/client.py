@@ -170,7 +170,7 @@ class Client:
 
     async def _read(self, call: "ReadyCall[T]", response: httpx.Response, body: bytes, seconds: float) -> Answer[T]:
         operation, status = call.operation, response.status_code
-        date = http_date(response.headers.get("date"))
+        date = http_date(response.headers.get("date", ""))
         retry_after = retry_after_seconds(response.headers.get("retry-after"), date or self.clocks.utc())
         failure = None if response.is_success else responses.status_error(status, body, retry_after)
         # An error key that means `NotAvailable` says more than the status, and has priority.

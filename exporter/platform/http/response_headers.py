@@ -10,10 +10,8 @@ LONGEST_RETRY_AFTER = 3600.0
 
 # Cached, because successive answers often have the same date.
 @lru_cache(maxsize=64)
-def http_date(text: str | None) -> datetime | None:
-    """Return the UTC time of an HTTP date (RFC 9110, section 5.6.7); None if the date is missing or unreadable."""
-    if not text:
-        return None
+def http_date(text: str) -> datetime | None:
+    """Return the UTC time of an HTTP date (RFC 9110, section 5.6.7); None if the text is no date."""
     try:
         moment = parsedate_to_datetime(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -31,6 +31,7 @@ BROKEN = {"shieldZoneId": 2, "wafEnabled": {}}
 SEARCHES: dict[str, list[str | PlatformError]] = {
     "its total": [found([1, 2], 3), found([3], 3)],
     "nothing found": [found([], 0)],
+    "nothing found and no list": ['{"Total": 0, "SearchResults": null}'],
     "an empty page, without a total": [found([1], None), found([], None)],
     "an empty page before its total": [found([1], 5), found([], 5)],
     "a page that it has read": [found([1, 2], 5)],

@@ -64,6 +64,12 @@ def test_the_variable_of_the_scheme_comes_before_the_one_for_all(
     assert (proxy and str(proxy.url)) == used
 
 
+def test_the_port_of_an_excluded_address_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", PROXY)
+    monkeypatch.setenv("NO_PROXY", "api.example.net:8443")
+    assert proxy_of("https://api.example.net:8443") is None
+
+
 def test_what_a_proxy_gets_is_secret_which_without_a_password_may_be_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = {}
     for words in ("", "me:pa%3Ass@", "t0ken@"):
@@ -105,6 +111,7 @@ def test_addresses_networks_domains_and_ports_are_excluded(excluded: str, direct
     "address",
     [
         "socks5://127.0.0.1:1080",
+        "ftp://127.0.0.1:21",
         "http://127.0.0.1:port",
         "http://127.0.0.1:0",
         "http://127.0.0.1:65536",

@@ -48,6 +48,7 @@ REFUSED: list[tuple[Operation[Any], Mapping[str, object]]] = [
     (containers.TAGS, {
         "an error object": {"data": None, "success": False, "message": "no such image", "errorKey": "image.unknown"},
         "an error object without a key": {"success": False, "message": "busy"},
+        "an error object with a capital": {"success": False, "Message": "busy"},
     }),
     (dns.STATISTICS, {
         "empty": b"", "blank": b" \r\n", "HTML": b" <html></html>", "cut": b'{"T": 1', "binary": b"\x00\xff",
