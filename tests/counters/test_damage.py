@@ -57,10 +57,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "a bit": (flip_a_bit_of_a_row, "a row is damaged"),
     "half": (lambda path: os.truncate(path, path.stat().st_size // 2), "database disk image is malformed"),
     "pages": (lambda path: overwrite(path, 4096, noise(path.stat().st_size - 4096)), "its pages are damaged"),
-    "newer": (
-        lambda path: run(path, "PRAGMA user_version = 99"),
-        "its schema is 99; expected 4",
-    ),
+    "newer": (lambda path: run(path, "PRAGMA user_version = 99"), "its schema is 99; expected 4"),
     "empty": (lambda path: path.write_bytes(b""), "it is empty"),
     "no tables": (lambda path: run(path, "VACUUM", is_new=True), NOT_OURS),
     "another's": (lambda path: run(path, "CREATE TABLE album (title TEXT)", is_new=True), NOT_OURS),

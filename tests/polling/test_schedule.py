@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from exporter.platform.errors import ServerError
 from exporter.polling.schedule import FIRST_WAIT_OF_LISTS, NAMES_SECONDS
 from exporter.sandbox.faults import Scripted
 from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
-from exporter.sandbox.world import World
 from exporter.settings.account import DnsZonesSettings
 from exporter.settings.service import CollectorsSettings
 from exporter.targets.target import Inventory, PollKey, Resource, ResourceList, Target
@@ -27,6 +27,8 @@ from tests.exporter_parts import ExporterParts, exporter_parts, only, poll_now, 
 from tests.turned_clock import TurnedClock
 from tests.waiting import END_SECONDS, PATIENCE, until
 
+# Makes a small world whose time does not pass.
+world = partial(still, dns_zones=3)
 MISSED = "edge_exporter_collector_missed_runs_total"
 DNS_ONLY = {"scripts": {"discover": False}, "shield_zones": {"discover": False}}
 STATISTICS = only("discovery", "dns_statistics")
@@ -84,11 +86,6 @@ async def polling(
 def statistics(asked: Counter[str]) -> int:
     """Return the number of requests for a zone's statistics."""
     return sum(times for path, times in asked.items() if path.endswith("/statistics"))
-
-
-def world(zones: int = 3) -> World:
-    """A small world whose time does not pass."""
-    return still(dns_zones=zones)
 
 
 def without_zones(parts: ExporterParts) -> dict[str, object]:
@@ -469,7 +466,7 @@ async def test_a_target_is_left_alone_for_as_long_as_the_platform_asked_and_an_h
 
 
 async def test_intervals_stretch_when_the_budget_does_not_carry_them() -> None:
-    small = world(zones=40)
+    small = world(dns_zones=40)
     tight = {**DNS_ONLY, "budget": {"requests_per_second": 0.1, "max_in_flight": 4}}
     both = only("discovery", "dns_statistics", "dns_record_scans")
     async with exporter_parts(account=tight, collectors=both, world=small) as parts:
@@ -553,7 +550,7 @@ async def test_a_paused_operation_holds_up_no_other() -> None:
 
 async def test_a_failed_poll_waits_for_its_regular_time_where_the_budget_is_used_up() -> None:
     tight = {**DNS_ONLY, "budget": {"requests_per_second": 0.1, "max_in_flight": 4}}
-    async with exporter_parts(account=tight, collectors=STATISTICS, world=world(zones=60)) as parts:
+    async with exporter_parts(account=tight, collectors=STATISTICS, world=world(dns_zones=60)) as parts:
         await parts.turn(700)
         answered = parts.samples("edge_api_requests_total", operation="dns_statistics", code="200")[("main",)]
         fault = parts.faults.add({"kind": "status", "status": 400, "path": OF_102})
@@ -678,7 +675,7 @@ async def test_results_that_wait_for_a_stopped_ledger_have_a_bound_and_all_are_p
 async def test_after_values_expired_without_a_poll_only_a_failure_is_logged(
     failing_zone: int, logged: list[str]
 ) -> None:
-    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(1)) as parts:
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(dns_zones=1)) as parts:
         parts.clock.now += 3600
         parts.store.expire()
         assert not any(status.families for status in parts.store.statuses.values())
@@ -706,7 +703,7 @@ async def test_a_list_that_fails_for_the_account_of_another_shard_is_logged_once
 
 
 async def test_a_poll_that_fails_after_its_target_was_removed_is_not_logged_as_a_list() -> None:
-    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(1)) as parts:
+    async with exporter_parts(account=DNS_ONLY, collectors=STATISTICS, world=world(dns_zones=1)) as parts:
         parts.faults.add({"kind": "status", "status": 404, "path": "/dnszone/101/statistics"})
         with capture_logs() as logs:
             await poll_now(parts.work, "dns_statistics")
