@@ -114,12 +114,12 @@ def is_direct(host: str, port: int, excluded: str) -> bool:
     is_loopback_name = host == "localhost" or host.endswith(".localhost")
     if is_loopback_name or (address is not None and address.is_loopback):
         return True
-    return any(_excludes(entry, host, address, port) for entry in re.split(r"[,\s]+", excluded.lower()) if entry)
+    return any(_excludes(entry, host, address, port) for entry in re.split(r"[,\s]+", excluded.lower()))
 
 
 def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, port: int) -> bool:
     parts = _ENTRY.fullmatch(entry)
-    if parts is None:
+    if parts is None:  # the entry is empty
         return False
     entry_port = parts["v6_port"] or parts["port"]
     if entry_port is not None and int(entry_port) != port:
