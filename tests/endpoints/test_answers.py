@@ -128,7 +128,7 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(mon
     monkeypatch.setattr("exporter.collectors.endpoints.listing.MOST_TARGETS", 3)
     monkeypatch.setattr("exporter.collectors.endpoints.listing.MOST_PAGES", 4)
     monkeypatch.setattr("exporter.collectors.endpoints.reading.MOST_SAMPLES", MOST_SAMPLES)
-    item = {"Items": [{"Id": 1, "Parts": ["a"]}], "More": False, "Name": "x", "Sizes": {"a": 1}}
+    item = {"Items": [{"Id": 1, "New": True, "Parts": ["a"]}], "More": False, "Name": "x", "Sizes": {"a": 1}}
     polls: list[tuple[str, Collector, object]] = [
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),
         *((f"an object {answer}", collector(of_days('"{a: A, b: B}", label: part')), answer) for answer in OBJECTS),
@@ -138,7 +138,8 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(mon
         *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),
         *((f"a list of {pages}", collector(of_a_list(more=None), "things_list"), pages) for pages in PAGES),
         ("an empty page before others", collector(of_a_list(), "things_list"), ANNOUNCED),
-        ("a list of names that are numbers", collector(of_a_list(name="Id"), "things_list"), item),
+        *((f"a list of names, {of}", collector(of_a_list(name=of), "things_list"), item) for of in ("Id", "New")),
+        ("a list without pages", collector(of_a_list(page=None, more=None), "things_list"), item),
         ("a list that the plan lacks", collector(of_a_list(), "things_list"), LACKING),
     ]
     text = ""

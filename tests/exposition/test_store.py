@@ -116,21 +116,24 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
 
 
 @pytest.mark.parametrize(
-    ("steps", "since", "message"),
+    ("steps", "since", "has_ended", "message"),
     [
-        ("fail wall:60 fail", START, "in words"),
-        ("fail wall:60 ok wall:60 fail", START + 120, "in words"),
-        ("fail ok", 0.0, ""),
-        ("interval:1 ok:1 fail wait:1 wall:60 expire", START, "in words"),
-        ("ok:1 wait:1 wall:60 expire", START + 60, TOO_LATE),
-        ("ok fail gone", START, "in words"),
-        ("ok gone", 0.0, GONE),
-        ("none:1 wait:1 expire", 0.0, ""),
+        ("fail wall:60 fail", START, False, "in words"),
+        ("fail wall:60 ok wall:60 fail", START + 120, False, "in words"),
+        ("fail ok", 0.0, False, ""),
+        ("interval:1 ok:1 fail wait:1 wall:60 expire", START, True, "in words"),
+        ("ok:1 wait:1 wall:60 expire", START + 60, True, TOO_LATE),
+        ("ok fail gone", START, True, "in words"),
+        ("ok gone", 0.0, False, GONE),
+        ("none:1 wait:1 expire", 0.0, False, ""),
     ],
 )
-def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(steps: str, since: float, message: str) -> None:
+def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(
+    steps: str, since: float, message: str, *, has_ended: bool
+) -> None:
     (status,) = StoreSetup().run(steps).store.statuses.values()
     assert (status.since, status.up, status.message) == (since, not since, message)
+    assert status.has_ended == has_ended
 
 
 def test_a_poll_replaces_the_name_of_its_target_and_what_is_left_out_of_it() -> None:

@@ -112,6 +112,7 @@ FORMATS = {
         ),
         "application/openmetrics-text;q=0.2,text/plain;q=0.3,text/plain;q=0.1",
         "application/openmetrics-text;q=0.2,*/*",
+        "application/openmetrics-text;q=0.2,text/plain;version=0.0.4;q=0.3",
         "application/openmetrics-text;q=0.2,text/*;q=0.5,*/*;q=0.1",
     ],
 }
