@@ -133,6 +133,7 @@ async def test_an_answer_gives_what_can_be_read_or_fails_its_target_in_words(mon
         *((words, collector(ALL), answer) for words, answer in ANSWERS.items()),
         *((f"an object {answer}", collector(of_days('"{a: A, b: B}", label: part')), answer) for answer in OBJECTS),
         *((f"pairs {pairs}", collector(of_days("Chart")), {"Chart": pairs}) for pairs in PAIRS),
+        ("no labels of a counter", collector(of_days("Classes, label: class")), {"Classes": {}}),
         ("equal labels of a counter", collector(of_days("Classes, label: class")), EQUAL),
         *((f"{key} of a list, {of}", collector(of_a_list(**{key: of}), "things_list"), item) for key, of in FAILING),
         *((f"a list of {one!r:.20}", collector(of_a_list(), "things_list"), listed(one)) for one in IDS),

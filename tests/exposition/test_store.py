@@ -126,6 +126,7 @@ def test_series_expire_after_their_lifetime(steps: str, expired: list[list[str]]
         ("ok fail gone", START, True, "in words"),
         ("ok gone", 0.0, False, GONE),
         ("none:1 wait:1 expire", 0.0, False, ""),
+        ("none gone", 0.0, False, ""),
     ],
 )
 def test_a_failure_lasts_from_its_first_poll_until_one_succeeds(

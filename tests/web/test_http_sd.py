@@ -148,6 +148,7 @@ async def test_an_empty_answer_needs_a_complete_list(found: Inventory | None, an
 async def test_the_kinds_of_configured_lists_are_there_too_without_those_that_have_no_name() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.registry.configure([])
+        assert (await client.get("/sd/dns_zone")).json() == [], "there is no account"
         refused = await client.get("/sd/dns_zone?account=main")
         assert (refused.status_code, refused.text) == (400, "account must be left out: there is no account to choose\n")
         setup.registry.configure([Selection("main", "pull_zone", discover=True), Selection("main", "dns_zone")])

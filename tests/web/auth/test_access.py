@@ -198,14 +198,17 @@ async def test_a_right_password_is_checked_once_for_each_hash_and_a_wrong_one_ev
 
 async def test_an_unknown_name_costs_what_a_wrong_password_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = counted(monkeypatch)
-    hashes = [bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(cost)).decode() for cost in (4, 5)]
+    words = {PASSWORD: 4, "other": 5}
+    hashes = [bcrypt.hashpw(word.encode(), bcrypt.gensalt(cost)).decode() for word, cost in words.items()]
     users = WebConfig.model_validate({"basic_auth_users": dict(zip("ab", hashes, strict=True))})
     async with client_of(users) as client:
         answers = [await client.get("/metrics", auth=(f"unknown{number}", PASSWORD)) for number in range(3)]
         # Without credentials, nothing is checked.
         answers += [await client.get("/metrics", headers={"Authorization": odd}) for odd in ("", "Basic", "Basic bm8=")]
-    assert [answer.status_code for answer in answers] == [401] * 6
-    assert [hashed.decode() for _, hashed in slow] == hashes[1:] * 3
+        assert [answer.status_code for answer in answers] == [401] * 6
+        assert [hashed.decode() for _, hashed in slow] == hashes[1:] * 3
+        known = [await client.get("/metrics", auth=("a", word)) for word in words]
+    assert [answer.status_code for answer in known] == [200, 401], "a user has a password of their own"
 
 
 async def test_the_real_server_applies_the_file_and_reads_it_again_at_a_reload(tmp_path: Path) -> None:
