@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from exporter.collectors.catalogue import CATALOGUE
 from exporter.platform.errors import NotFound, Rejected
 from exporter.targets.target import Target
@@ -174,10 +176,16 @@ async def test_a_script_is_read_by_update_where_the_configuration_says_so() -> N
     assert said.startswith('asked script_read_by_update {"id": 7}\n')
 
 
-async def test_today_is_the_platforms_day() -> None:
-    date = datetime(2026, 2, 9, 0, 0, 1, tzinfo=UTC)
+@pytest.mark.parametrize(
+    ("date", "counts"),
+    [(datetime(2026, 2, 9, 0, 0, 1, tzinfo=UTC), ["4.0", "3.0", "2.0"]), (None, ["1.0", "1.0", "1.0"])],
+    ids=["known", "unknown"],
+)
+async def test_today_is_the_platforms_day_or_without_its_date_that_of_the_machine(
+    date: datetime | None, counts: list[str]
+) -> None:
     body = limit({"08-02-2026": breaches(1, 1, 1), "09-02-2026": breaches(4, 3, 2)})
     collector = COLLECTORS["shield_rate_limits"]
     polled = await poll(collector, TARGETS["rate_limit"], body, date=date)
     lines = [one for one in exposed(collector, polled).splitlines() if one.startswith("edge_shield_rate_limit_day_")]
-    assert ([line.rpartition(" ")[2] for line in lines], polled.date) == (["4.0", "3.0", "2.0"], date)
+    assert ([line.rpartition(" ")[2] for line in lines], polled.date) == (counts, date)
