@@ -280,7 +280,7 @@ class Schedule:
                 account.client.credential.start_refresh()
         renewed = [name for name, account in self.accounts.items() if account.client.credential.is_replaced()]
         for name in renewed:
-            self.accounts[name].client.credential.clear_problem()
+            self.accounts[name].client.credential.problem = ""
             self._log.info("key has changed, polling at once", account=name)
         if renewed:
             self._version = None

@@ -284,7 +284,7 @@ class PollCalls:
             raise
         finally:
             client.rate_limiter.release()
-        client.credential.clear_problem()
+        client.credential.accept(call.key)
         return answer
 
     def _time_limit(self, attempt: int) -> float:

@@ -61,9 +61,10 @@ class Credential:
         """Set `problem`: the platform does not accept this key or token."""
         self._failed_key, self.problem = key, "is not accepted"
 
-    def clear_problem(self) -> None:
-        """Clear `problem`: the key or token was accepted, or replaced."""
-        self.problem = ""
+    def accept(self, key: str) -> None:
+        """Clear `problem` if this key or token had it; a problem of another one stays, for `is_replaced`."""
+        if key == self._failed_key:
+            self.problem = ""
 
     def is_replaced(self) -> bool:
         """Return whether there is a problem, and there is a different key or token now."""

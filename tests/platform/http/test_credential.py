@@ -20,6 +20,7 @@ CASES = {
     "refused, and then another": ("old", "refused", "new", True, True),
     "accepted, and then another": ("old", "accepted", "new", False, False),
     "refused, and then unreadable": ("old", "refused", None, False, True),
+    "refused, and then another that is accepted": ("old", "outrun", "new", True, True),
     "unreadable, and still so": (None, "unread", None, False, True),
     "unreadable, and then not": (None, "unread", "new", True, True),
     "no text for a header": ("not\na header", "unsent", "not\na header", False, True),
@@ -42,7 +43,10 @@ async def test_a_refused_key_is_known_to_be_replaced(
         case "refused":
             credential.refuse(await credential.current_key())
         case "accepted":
-            credential.clear_problem()
+            credential.accept("old")
+        case "outrun":
+            credential.refuse("old")
+            credential.accept("new")
         case "unread" | "unsent":
             credential.refuse("new")
             with pytest.raises(CredentialError):
