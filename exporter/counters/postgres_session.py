@@ -45,8 +45,10 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
     clock: Callable[[], float]
 
     @classmethod
-    async def begin(cls, url: str, lease: float, clock: Callable[[], float]) -> "Session":
+    async def begin(cls, url: str, lease: float, clock: Callable[[], float], *, writes: bool = True) -> "Session":
         """Connect, and set time limits: the server ends the session after `lease` seconds without a statement.
+
+        If the session `writes`, a database that is read-only is refused, and the next host of the address is tried.
 
         Raises:
             StorageError: the connection fails, or the server is not suitable. The message contains no password.
@@ -56,6 +58,9 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             "client_encoding": "UTF8",
             "application_name": "edge-exporter",
         }
+        if writes:
+            # The locks of a standby are not those of its primary: each would give every shard to an exporter.
+            parameters["target_session_attrs"] = "read-write"
         try:
             address = make_conninfo(url, **parameters)
         except psycopg.Error:

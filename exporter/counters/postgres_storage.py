@@ -155,9 +155,9 @@ class PostgresStorage(Storage):
         Raises:
             StorageError: the database cannot be used now.
         """
-        session = await Session.begin(self._url(), self._lease, self._clock)
+        session = await Session.begin(self._url(), self._lease, self._clock, writes=False)
         try:
-            ((has_table, _, _),) = await session.ask(_HAS_TABLE)
+            ((has_table, _),) = await session.ask(_HAS_TABLE)
             wanted = {"installation": self.locks.installation, "collectors": list(collectors)}
             return from_columns(await session.ask(_ROWS_OF, wanted)) if has_table else {}
         finally:
@@ -171,7 +171,7 @@ class PostgresStorage(Storage):
         """
         session = await Session.begin(self._url(), self._lease, self._clock)
         try:
-            has_table, may_create = await self._find_table(session)
+            ((has_table, may_create),) = await session.ask(_HAS_TABLE)
             if not has_table and not may_create:
                 raise StorageError("the role cannot create a table; expected a schema in which the role may create one")
         finally:
@@ -196,7 +196,7 @@ class PostgresStorage(Storage):
         await self.close()
         try:
             session = await Session.begin(self._url(), self._lease, self._clock)
-            has_table, _ = await self._find_table(session)
+            ((has_table, _),) = await session.ask(_HAS_TABLE)
             if not has_table:
                 await session.ask(_CREATE)
         except StorageError:
@@ -207,15 +207,6 @@ class PostgresStorage(Storage):
         self._session, self.has_answered = session, True
         self.location = f"postgresql://{session.info.host}:{session.info.port}/{session.info.dbname}"
         return session
-
-    async def _find_table(self, session: Session) -> tuple[bool, bool]:
-        """Return whether the table exists, and whether it can be created; end the session if it cannot write."""
-        ((has_table, may_create, is_read_only),) = await session.ask(_HAS_TABLE)
-        if is_read_only:
-            # The locks of a standby are not those of its primary: each would give every shard to an exporter.
-            session.end()
-            raise StorageError("the database is read-only, as a standby is; expected one that can be written")
-        return has_table, may_create
 
     async def _lock_again(self, session: Session, index: int) -> str:
         """Lock the shard if the session has not locked it. Return an empty text, or why the shard cannot be locked."""
@@ -237,8 +228,7 @@ def _column(rows: Sequence[Sequence[object]], place: int) -> list[object]:
 
 
 _HAS_TABLE = """
-    SELECT to_regclass('edge_exporter_row') IS NOT NULL, has_schema_privilege(current_schema(), 'CREATE'),
-        current_setting('transaction_read_only') = 'on'
+    SELECT to_regclass('edge_exporter_row') IS NOT NULL, has_schema_privilege(current_schema(), 'CREATE')
 """
 # The lock lets one exporter at a time create the table. The number of the lock is arbitrary.
 _CREATE = """

@@ -283,7 +283,7 @@ async def test_a_database_that_cannot_store_every_row_is_refused(postgres: Postg
     refusals = {
         postgres.new_database("LATIN1"): "encoding of the database is LATIN1, which cannot store",
         postgres.new_database("SQL_ASCII"): "encoding of the database is SQL_ASCII, which cannot store",
-        f"{sessions.url}?options=-cdefault_transaction_read_only%3Don": "the database is read-only, as a standby is",
+        f"{sessions.url}?options=-cdefault_transaction_read_only%3Don": "session is read-only",
     }
     for url, problem in refusals.items():
         for refused in (sessions.storage(url=url).claim(), sessions.storage(url=url).check()):
