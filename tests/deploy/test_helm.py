@@ -2,7 +2,7 @@ import json
 import re
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from difflib import unified_diff
 from pathlib import Path
 
@@ -19,28 +19,20 @@ from tests.real_parts import find
 CHART = DEPLOY / "helm" / "edge-exporter"
 EXAMPLES = sorted((CHART / "ci").glob("*-values.yaml"))
 BY_EXAMPLE = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name.removesuffix("-values.yaml"))
-SHARDED = CHART / "ci" / "sharded-values.yaml"
+SHARDED = ("--values", str(CHART / "ci" / "sharded-values.yaml"))
 LINTED = "1 chart(s) linted, 0 chart(s) failed"
 IMAGE = ("--set", "image.repository=localhost/edge-exporter")
 ACCOUNT = (*IMAGE, "--set", "baseUrl=https://api.example.net", "--set", "apiKey.existingSecret=edge-key")
 
-Helm = Callable[..., str]
 
-
-@pytest.fixture(scope="module")
-def helm() -> Helm:
+def helm(*arguments: str, refuses: bool = False) -> str:
     """Run Helm, and return its output; with `refuses` it must fail, and its error is returned."""
-    find("helm")
-
-    def ends(*arguments: str, refuses: bool = False) -> str:
-        done = run("helm", *arguments)
-        assert (done.returncode != 0) == refuses, done.stdout + done.stderr
-        return done.stderr if refuses else done.stdout
-
-    return ends
+    done = run("helm", *arguments)
+    assert (done.returncode != 0) == refuses, done.stdout + done.stderr
+    return done.stderr if refuses else done.stdout
 
 
-def _objects(helm: Helm, *arguments: str, chart: Path = CHART) -> list[Document]:
+def _objects(*arguments: str, chart: Path = CHART) -> list[Document]:
     fixed = ("--namespace", "monitoring", "--kube-version", "1.34")
     return documents(helm("template", "edge", str(chart), *fixed, *arguments))
 
@@ -57,15 +49,15 @@ def _leaves(values: Document, path: str = "") -> Iterator[str]:
 
 @pytest.mark.real
 @BY_EXAMPLE
-def test_an_example_is_valid_and_what_the_exporter_takes(helm: Helm, tmp_path: Path, example: Path) -> None:
+def test_an_example_is_valid_and_what_the_exporter_takes(tmp_path: Path, example: Path) -> None:
     assert LINTED in helm("lint", "--strict", str(CHART), "--values", str(example))
     golden = f"helm-{example.name.removesuffix('-values.yaml')}"
-    check_objects(_objects(helm, "--values", str(example)), tmp_path, golden, "monitoring/edge-edge-exporter")
+    check_objects(_objects("--values", str(example)), tmp_path, golden, "monitoring/edge-edge-exporter")
 
 
 @pytest.mark.real
-def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm) -> None:
-    objects = _objects(helm, "--values", str(CHART / "ci" / "spare-values.yaml"))
+def test_the_test_of_a_release_asks_every_pod_and_counts_them() -> None:
+    objects = _objects("--values", str(CHART / "ci" / "spare-values.yaml"))
     (container,) = of_kind(objects, "Pod")["spec"]["containers"]
     interpreter, option, code, *arguments = container["command"]
     assert (interpreter, option, arguments) == ("python", "-c", ["http", "edge-edge-exporter", "/-/healthy", "3"])
@@ -82,22 +74,22 @@ def test_the_test_of_a_release_asks_every_pod_and_counts_them(helm: Helm) -> Non
 
 @pytest.mark.real
 @pytest.mark.parametrize("example", ["account", "demo", "openshift", "sharded", "spare"])
-def test_the_notes_name_what_there_is(helm: Helm, tmp_path: Path, example: str) -> None:
+def test_the_notes_name_what_there_is(tmp_path: Path, example: str) -> None:
     values = tmp_path / "values.yaml"
     notes = '{kind: Notes, text: {{ include (print $.Template.BasePath "/NOTES.txt") $ | toJson }}}'
     values.write_text(yaml.safe_dump({"extraObjects": [notes]}))
-    objects = _objects(helm, "--values", str(CHART / "ci" / f"{example}-values.yaml"), "--values", str(values))
+    objects = _objects("--values", str(CHART / "ci" / f"{example}-values.yaml"), "--values", str(values))
     assert_golden(of_kind(objects, "Notes")["text"] + "\n", RENDERED / f"notes-{example}.txt")
 
 
 @pytest.mark.real
-def test_a_packaged_chart_carries_the_rules_and_dashboards_of_their_one_place(helm: Helm, tmp_path: Path) -> None:
+def test_a_packaged_chart_carries_the_rules_and_dashboards_of_their_one_place(tmp_path: Path) -> None:
     helm("package", str(CHART), "--destination", str(tmp_path))
     (package,) = tmp_path.glob("*.tgz")
     with tarfile.open(package) as archive:
         assert {Path(name).suffix for name in archive.getnames()} <= {".json", ".md", ".tpl", ".txt", ".yaml", ".yml"}
     enabled = ("--set", "prometheusRule.enabled=true", "--set", "dashboards.enabled=true")
-    objects = _objects(helm, *ACCOUNT, *enabled, chart=package)
+    objects = _objects(*ACCOUNT, *enabled, chart=package)
     held = {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "PrometheusRule"}
     dashboards = {name: text for each in objects if each["kind"] == "ConfigMap" for name, text in each["data"].items()}
     assert held == {f"edge-edge-exporter-{path.stem}": document(path) for path in RULES.glob("*.yml")}
@@ -106,58 +98,52 @@ def test_a_packaged_chart_carries_the_rules_and_dashboards_of_their_one_place(he
     }
 
 
-RULE = (*ACCOUNT, "--set", "prometheusRule.enabled=true", "--set")
+RULE = (*ACCOUNT, "--set", "prometheusRule.enabled=true")
 
 
 @pytest.mark.real
 @pytest.mark.parametrize(
-    ("arguments", "reason"),
+    ("others", "value", "reason"),
     [
-        (IMAGE, "nothing to poll: set baseUrl"),
-        (("--set", "demo=true"), "image.repository is required: build the image, push it as REPOSITORY:"),
-        ((*IMAGE, "--set", "baseUrl=https://api.example.net"), "baseUrl needs a key"),
-        ((*ACCOUNT, "--set", "apiKey.value=x"), "both set"),
-        ((*ACCOUNT, "--set", "demo=true"), "set either demo"),
-        ((*IMAGE, "--set", "demo=true", "--set", "shards=2"), "demo is one exporter"),
-        (("--values", str(SHARDED), "--set", "baseUrl=https://api.example.net"), "are for one account"),
-        (("--values", str(SHARDED), "--set", "persistence.existingClaim=x"), "is the volume of one shard"),
-        ((*ACCOUNT, "--set", "spares=1"), "spares need the counters in a database"),
-        ((*ACCOUNT, "--set", "shard=2"), "shard is not allowed"),
-        ((*ACCOUNT, "--set", "shards=0"), "shards: Must be greater than or equal to 1"),
-        ((*ACCOUNT, "--set", "monitor.kind=Probe"), "monitor.kind"),
-        ((*ACCOUNT, "--set", "service.type=Headless"), "service.type"),
-        ((*ACCOUNT, "--set", "readinessProbe.httpGet.path=/"), "httpGet is not allowed"),
-        ((*ACCOUNT, "--set", "fullnameOverride=edge"), "fullnameOverride"),
-        (("--set", "config.accounts[0].api_key=x"), "config.accounts.0.api_key"),
-        (("--set", "config.databases[0].auth_token=x"), "config.databases.0.auth_token"),
-        ((*ACCOUNT, "--set", "config.shard.total=2"), "config.shard"),
-        ((*ACCOUNT, "--set", "config.web.listen=:9000"), "config.web.listen: Does not match pattern ':9877$'"),
-        ((*ACCOUNT, "--set", "extraEnv[0].name=A,extraEnv[1].name=A"), "extraEnv: A is set twice"),
-        (
-            (*ACCOUNT, "--set", "extraEnv[0].name=EDGE_EXPORTER_SHARD__TOTAL"),
-            "SHARD__TOTAL is set twice, or is one that",
-        ),
-        ((*ACCOUNT, "--set", "persistence.size=1GB"), "persistence.size: Does not match"),
-        ((*ACCOUNT, "--set", "resources.limits.memry=1Gi"), 'Property name of "memry" does not match'),
-        ((*ACCOUNT, "--set", "securityContext.readonlyRootFilesystem=true"), "readonlyRootFilesystem is not allowed"),
-        ((*ACCOUNT, "--set", "podSecurityContext.runAsuser=1"), "runAsuser is not allowed"),
-        (
-            (*ACCOUNT, "--set", "existingConfigSecret=x", "--set", "config.log.level=info"),
-            "existingConfigSecret are both",
-        ),
-        ((*ACCOUNT, "--set", "ingress.enabled=true"), "ingress.enabled needs service.type"),
-        ((*ACCOUNT, "--set", "probes=null"), "no value probes: --reuse-values leaves out values that this version"),
-        ((*RULE, "prometheusRule.disabled={EdgeNone}"), "EdgeNone is no alert"),
-        ((*RULE, "prometheusRule.overrides.EdgeNone.for=1m"), "EdgeNone is no alert"),
-        ((*RULE, "prometheusRule.overrides.EdgeWatchdog.for=soon"), "prometheusRule.overrides.EdgeWatchdog.for"),
-        ((*RULE, "prometheusRule.overrides.EdgeWatchdog.thresholds.x=1"), "the alert has no threshold x"),
-        ((*RULE, "prometheusRule.overrides.EdgeWatchdog.thresholds.factor=many"), "thresholds.factor"),
-        ((*RULE, "prometheusRule.overrides.EdgeWatchdog.form=1m"), "form is not allowed"),
-        ((*RULE, "prometheusRule.severities.page=x"), "page is no severity"),
+        (IMAGE, "baseUrl=", "nothing to poll: set baseUrl"),
+        ((), "demo=true", "image.repository is required: build the image, push it as REPOSITORY:"),
+        (IMAGE, "baseUrl=https://api.example.net", "baseUrl needs a key"),
+        (ACCOUNT, "apiKey.value=x", "both set"),
+        (ACCOUNT, "demo=true", "set either demo"),
+        (IMAGE, "demo=true,shards=2", "demo is one exporter"),
+        (SHARDED, "baseUrl=https://api.example.net", "are for one account"),
+        (SHARDED, "persistence.existingClaim=x", "is the volume of one shard"),
+        (ACCOUNT, "spares=1", "spares need the counters in a database"),
+        (ACCOUNT, "shard=2", "shard is not allowed"),
+        (ACCOUNT, "shards=0", "shards: Must be greater than or equal to 1"),
+        (ACCOUNT, "monitor.kind=Probe", "monitor.kind"),
+        (ACCOUNT, "service.type=Headless", "service.type"),
+        (ACCOUNT, "readinessProbe.httpGet.path=/", "httpGet is not allowed"),
+        (ACCOUNT, "fullnameOverride=edge", "fullnameOverride"),
+        ((), "config.accounts[0].api_key=x", "config.accounts.0.api_key"),
+        ((), "config.databases[0].auth_token=x", "config.databases.0.auth_token"),
+        (ACCOUNT, "config.shard.total=2", "config.shard"),
+        (ACCOUNT, "config.web.listen=:9000", "config.web.listen: Does not match pattern ':9877$'"),
+        (ACCOUNT, "extraEnv[0].name=A,extraEnv[1].name=A", "extraEnv: A is set twice"),
+        (ACCOUNT, "extraEnv[0].name=EDGE_EXPORTER_SHARD__TOTAL", "SHARD__TOTAL is set twice, or is one that"),
+        (ACCOUNT, "persistence.size=1GB", "persistence.size: Does not match"),
+        (ACCOUNT, "resources.limits.memry=1Gi", 'Property name of "memry" does not match'),
+        (ACCOUNT, "securityContext.readonlyRootFilesystem=true", "readonlyRootFilesystem is not allowed"),
+        (ACCOUNT, "podSecurityContext.runAsuser=1", "runAsuser is not allowed"),
+        (ACCOUNT, "existingConfigSecret=x,config.log.level=info", "existingConfigSecret are both"),
+        (ACCOUNT, "ingress.enabled=true", "ingress.enabled needs service.type"),
+        (ACCOUNT, "probes=null", "no value probes: --reuse-values leaves out values that this version"),
+        (RULE, "prometheusRule.disabled={EdgeNone}", "EdgeNone is no alert"),
+        (RULE, "prometheusRule.overrides.EdgeNone.for=1m", "EdgeNone is no alert"),
+        (RULE, "prometheusRule.overrides.EdgeWatchdog.for=soon", "prometheusRule.overrides.EdgeWatchdog.for"),
+        (RULE, "prometheusRule.overrides.EdgeWatchdog.thresholds.x=1", "the alert has no threshold x"),
+        (RULE, "prometheusRule.overrides.EdgeWatchdog.thresholds.factor=many", "thresholds.factor"),
+        (RULE, "prometheusRule.overrides.EdgeWatchdog.form=1m", "form is not allowed"),
+        (RULE, "prometheusRule.severities.page=x", "page is no severity"),
     ],
 )
-def test_values_that_cannot_be_are_refused(helm: Helm, arguments: tuple[str, ...], reason: str) -> None:
-    assert reason in helm("template", "edge", str(CHART), *arguments, refuses=True)
+def test_values_that_cannot_be_are_refused(others: tuple[str, ...], value: str, reason: str) -> None:
+    assert reason in helm("template", "edge", str(CHART), *others, "--set", value, refuses=True)
 
 
 def test_every_value_is_used_and_described_by_the_schema() -> None:
@@ -172,11 +158,11 @@ def test_every_value_is_used_and_described_by_the_schema() -> None:
 
 
 @pytest.mark.real
-def test_probes_are_the_jobs_of_the_shipped_prometheus(helm: Helm) -> None:
+def test_probes_are_the_jobs_of_the_shipped_prometheus() -> None:
     url = "https://dns.example.net/resolve?name=$1&type=SOA"
     more = {"dns": {"kind": "dns_zone", "module": "edge_dns", "target": url}}
     jobs = ("--set", "probes.enabled=true", "--set", "probes.blackbox=127.0.0.1:9115", "--set-json")
-    objects = _objects(helm, *ACCOUNT, *jobs, f"probes.jobs={json.dumps(more)}")
+    objects = _objects(*ACCOUNT, *jobs, f"probes.jobs={json.dumps(more)}")
     made = {each["spec"]["jobName"]: each["spec"] for each in objects if each["kind"] == "ScrapeConfig"}
     shipped = document(DEPLOY / "prometheus" / "probes.yml")["scrape_configs"]
     assert sorted(made) == sorted(job["job_name"] for job in shipped)
@@ -193,14 +179,14 @@ def test_probes_are_the_jobs_of_the_shipped_prometheus(helm: Helm) -> None:
 
 
 @pytest.mark.real
-def test_the_versions_are_the_changelog_s_newest_and_nothing_has_to_be_set_for_the_linter(helm: Helm) -> None:
+def test_the_versions_are_the_changelog_s_newest_and_nothing_has_to_be_set_for_the_linter() -> None:
     assert LINTED in helm("lint", "--strict", str(CHART))
     chart = document(CHART / "Chart.yaml")
     assert (chart["version"], chart["appVersion"]) == (RELEASE, RELEASE)
 
 
 @pytest.mark.real
-def test_every_value_of_an_alert_can_be_changed_and_promtool_takes_the_rules(helm: Helm, tmp_path: Path) -> None:
+def test_every_value_of_an_alert_can_be_changed_and_promtool_takes_the_rules(tmp_path: Path) -> None:
     own = {
         "for": "7m",
         "keep_firing_for": "3h",
@@ -220,7 +206,7 @@ def test_every_value_of_an_alert_can_be_changed_and_promtool_takes_the_rules(hel
     }
     file = tmp_path / "values.yaml"
     file.write_text(yaml.safe_dump({"prometheusRule": values, "commonLabels": {"release": "other"}}))
-    rules = [each for each in _objects(helm, *ACCOUNT, "--values", str(file)) if each["kind"] == "PrometheusRule"]
+    rules = [each for each in _objects(*ACCOUNT, "--values", str(file)) if each["kind"] == "PrometheusRule"]
     assert all(each["metadata"]["labels"]["release"] == "stack" for each in rules)
     shipped = {path.stem: yaml.safe_dump(document(path)) for path in RULES.glob("*.yml")}
     changes = ""

@@ -1,6 +1,5 @@
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,29 +11,21 @@ from exporter.exposition.store import HEALTH
 from exporter.telemetry import Telemetry
 from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, REPOSITORY, Document, documents, run
 from tests.deploy.objects import check_objects, validate, workload_of
-from tests.real_parts import find
 
 FOLDER = DEPLOY / "kubernetes"
 RULE_OBJECTS = FOLDER / "monitoring" / "prometheusrules.yaml"
-Build = Callable[..., list[Document]]
 
 
-@pytest.fixture(scope="module")
-def kustomize() -> Build:
-    """Build a folder, and return its objects."""
-    find("kubectl")
-
-    def build(folder: str, *options: str) -> list[Document]:
-        built = run("kubectl", "kustomize", *options, f"deploy/kubernetes/{folder}")
-        assert (built.returncode, built.stderr) == (0, "")
-        return documents(built.stdout)
-
-    return build
+def kustomize(folder: str | Path, *options: str) -> list[Document]:
+    """Build a folder, by default one of the repository, and return its objects."""
+    built = run("kubectl", "kustomize", *options, str(FOLDER / folder))
+    assert (built.returncode, built.stderr) == (0, "")
+    return documents(built.stdout)
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("overlay", ["plain", "sharded", "spare", "without-operator"])
-def test_an_overlay_is_valid_and_what_the_exporter_takes(kustomize: Build, tmp_path: Path, overlay: str) -> None:
+def test_an_overlay_is_valid_and_what_the_exporter_takes(tmp_path: Path, overlay: str) -> None:
     objects = kustomize(f"overlays/{overlay}")
     check_objects(objects, tmp_path, f"kustomize-{overlay}", "monitoring/edge-exporter")
     kinds = {each["kind"] for each in objects}
@@ -60,7 +51,7 @@ def test_the_series_of_targets_have_one_identity_and_those_of_the_process_keep_t
 
 
 @pytest.mark.real
-def test_the_dashboards_config_maps_hold_the_dashboards(kustomize: Build) -> None:
+def test_the_dashboards_config_maps_hold_the_dashboards() -> None:
     objects = kustomize("dashboards", "--load-restrictor", "LoadRestrictionsNone")
     validate(objects)
     held = {name: text for each in objects for name, text in each["data"].items()}
@@ -86,9 +77,7 @@ def test_the_documented_replacements_change_an_alert_by_its_name(tmp_path: Path)
     shutil.copy(RULE_OBJECTS, tmp_path)
     (tmp_path / "kustomization.yaml").write_text(kustomization.replace("../plain", RULE_OBJECTS.name))
     (tmp_path / "values.yaml").write_text(values)
-    built = run("kubectl", "kustomize", str(tmp_path))
-    assert (built.returncode, built.stderr) == (0, "")
-    shipped, changed = _rules(documents(RULE_OBJECTS.read_text())), _rules(documents(built.stdout))
+    shipped, changed = _rules(documents(RULE_OBJECTS.read_text())), _rules(kustomize(tmp_path))
     waf, former = changed.pop("EdgeShieldProtectionOff"), shipped.pop("EdgeShieldProtectionOff")
     assert changed == shipped
     assert waf == {
