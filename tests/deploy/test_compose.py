@@ -35,10 +35,6 @@ def _mounts(service: str) -> dict[str, str]:
     return {target: source for source, target in pairs}
 
 
-def _ports_of(text: str) -> set[int]:
-    return {int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", text)}
-
-
 @pytest.mark.real
 def test_an_account_takes_the_sandbox_s_place_if_its_address_is_given(tmp_path: Path) -> None:
     key = "/run/keys/edge"
@@ -79,8 +75,8 @@ def test_what_is_mounted_exists_and_rules_configuration_and_dashboards_come_from
 
 def test_the_shipped_configuration_reaches_every_service_on_the_shared_network() -> None:
     assert all(SERVICES[name].get("network_mode") == "service:network" for name in SERVICES if name != "network")
-    asked = _ports_of((DEPLOY / "prometheus" / "prometheus.yml").read_text())
-    assert asked == {PORT, 9093}
+    asked = re.findall(r"127\.0\.0\.1:(\d+)", (DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    assert {int(port) for port in asked} == {PORT, 9093}
 
 
 def test_services_gain_no_privilege_write_their_volumes_alone_and_publish_ports_to_this_machine() -> None:

@@ -19,7 +19,6 @@ WANTED = {
     "image.txt": PYPROJECT["project"]["dependencies"],
     "build.txt": PYPROJECT["build-system"]["requires"],
 }
-BY_LOCK = pytest.mark.parametrize("lock", sorted(WANTED))
 
 
 def _steps(instruction: str) -> list[str]:
@@ -54,17 +53,13 @@ def test_nothing_gets_into_it_but_what_it_is_made_of() -> None:
     assert all((REPOSITORY / source).exists() for source in copied)
 
 
-def _entries(lock: str) -> list[str]:
-    """Return the packages of a lock file, each with its hashes in one line."""
-    text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8")
-    lines = text.replace("\\\n", " ").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-@BY_LOCK
+@pytest.mark.parametrize("lock", sorted(WANTED))
 def test_it_holds_a_fitting_version_of_every_dependency(lock: str) -> None:
-    pinned = {entry.partition("==")[0]: Version(entry.partition("==")[2].split()[0]) for entry in _entries(lock)}
+    text = (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8")
+    # Each package is one line with its hashes.
+    lines = (line for line in text.replace("\\\n", " ").splitlines() if line and not line.startswith("#"))
+    pinned = {line.partition("==")[0]: Version(line.partition("==")[2].split()[0]) for line in lines}
     wanted = {canonicalize_name(each.name): each.specifier for each in map(Requirement, WANTED[lock])}
     assert wanted
-    assert "://" not in (REPOSITORY / "requirements" / lock).read_text(encoding="utf-8")
+    assert "://" not in text
     assert {name: pinned.get(name) for name in wanted if name not in pinned or pinned[name] not in wanted[name]} == {}

@@ -15,14 +15,6 @@ CONFIG = FOLDER / "config.yaml"
 CREDENTIALS = "/run/credentials/edge-exporter.service/"
 
 
-@pytest.fixture
-def unit_here(tmp_path: Path) -> Path:
-    """Return the unit, with a program that exists on this machine."""
-    path = tmp_path / UNIT.name
-    path.write_text(UNIT.read_text().replace("/opt/edge-exporter/bin/edge-exporter", sys.executable))
-    return path
-
-
 def _lines(*, commented: bool) -> dict[str, str]:
     """Return the assignments of the environment file, or the commented ones."""
     start = "#" if commented else ""
@@ -30,10 +22,13 @@ def _lines(*, commented: bool) -> dict[str, str]:
 
 
 @pytest.mark.real
-def test_systemd_accepts_the_unit_which_is_exposed_to_little(unit_here: Path) -> None:
-    done = run("systemd-analyze", "verify", str(unit_here))
+def test_systemd_accepts_the_unit_which_is_exposed_to_little(tmp_path: Path) -> None:
+    unit = tmp_path / UNIT.name
+    # A program that exists on this machine.
+    unit.write_text(UNIT.read_text().replace("/opt/edge-exporter/bin/edge-exporter", sys.executable))
+    done = run("systemd-analyze", "verify", str(unit))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    done = run("systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=12", str(unit_here))
+    done = run("systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold=12", str(unit))
     assert done.returncode == 0, done.stdout.splitlines()[-1]
 
 
