@@ -111,8 +111,7 @@ async def test_two_variables_suffice(configured: ConfiguredSandbox) -> None:
 async def test_a_wrong_key_is_healthy_and_not_ready_until_a_reload_puts_it_right(configured: ConfiguredSandbox) -> None:
     configured.write(FILE.replace("api_key_file: {key}", "api_key: wrong"))
     async with configured.daemon() as (daemon, client):
-        credential = daemon.work.schedule.accounts["main"].client.credential
-        await until(lambda: credential.problem != "")
+        await until(lambda: daemon.work.schedule.accounts["main"].client.credential.problem != "")
         await settled(daemon.work)
         answer = await client.get("/-/ready")
         assert (answer.status_code, answer.text) == (503, "not ready: the credential of main is not accepted\n")
@@ -271,7 +270,8 @@ async def test_a_reload_keeps_what_is_told_of_collectors_and_nothing_of_one_that
 async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_and_databases(
     configured: ConfiguredSandbox,
 ) -> None:
-    other = "  - {{name: other, base_url: {url}, api_key_file: {key}}}\n"
+    image = "{{registry_id: 12, namespace: team, name: image-worker, watch_tags: ['{number}']}}"
+    other = f"  - {{{{name: other, base_url: {{url}}, api_key_file: {{key}}, images: [{image}]}}}}\n"
     query = "{{name: n, sql: 'SELECT {number} AS value', interval: 1h}}"
     database = f"databases: [{{{{name: orders, url: '{{url}}', auth_token: {{token}}, queries: [{query}]}}}}]\n"
     token, added = keys.DATABASE_TOKEN_READ_ONLY, FILE.replace("web:", other + "web:") + database
@@ -281,17 +281,19 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
             await configured.reload(daemon, added, token=token, number=str(number))
             await settled(daemon.work)
             assert await scraped(daemon, client, "edge_database_n") == {'edge_database_n{database="orders"}': number}
+            assert f'tag="{number}"' in str(await scraped(daemon, client, "edge_container_image_tag_present"))
             assert 'edge_up{account="other"}' in (await client.get("/metrics")).text
         assert "orders" in str(await scraped(daemon, client, "edge_database_up"))
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total"))
         await configured.reload(daemon, FILE)
-        await daemon.work.renderer.render()
         text = (await client.get("/metrics")).text
         assert [line for line in text.splitlines() if 'account="other"' in line or "orders" in line] == []
         assert 'edge_api_requests_total{account="main"' in text
         await configured.reload(daemon, added, token=token, number="1")
         await settled(daemon.work)
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total")), "it counts again"
+        await configured.reload(daemon, FILE[FILE.index("web:") :] + database, token=token, number="1")
+        assert (await client.get("/-/ready")).text == "ready\n", "it has an answer of its only database"
 
 
 async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_polls_of_all_else_go_on(
@@ -313,6 +315,7 @@ async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_p
         assert stall.hits == 3
         # Another timeout makes a new client: its polls begin again, and no target is polled twice at once.
         await configured.reload(daemon, FILE.replace("    base_url", "    timeout: 9s\n    base_url"))
+        assert 'edge_up{account="main"} 1.0\n' in (await client.get("/metrics")).text, "it has answered before"
         await until(lambda: stall.hits == 6)
         assert running.keys() <= daemon.work.schedule.running.keys()
         assert daemon.work.schedule.accounts["main"] is not account
@@ -324,9 +327,8 @@ async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_p
 async def test_a_reload_takes_over_which_families_are_served(configured: ConfiguredSandbox) -> None:
     async with configured.daemon() as (daemon, client):
         await scraped(daemon, client, "edge_dns_window_queries")
-        await configured.reload(
-            daemon, FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*, edge_api_retries_.*]}}\n"
-        )
+        denying = FILE + "series: {{deny: [edge_dns_window_.*, edge_script_.*, edge_api_retries_.*]}}\n"
+        await configured.reload(daemon, denying)
         assert await scraped(daemon, client, "edge_dns_queries_total")
         text = (await client.get("/metrics")).text
         assert "edge_dns_window_" not in text
@@ -348,8 +350,7 @@ async def test_an_account_that_is_refused_keeps_the_rest_neither_from_being_poll
 ) -> None:
     configured.write(FILE.replace("web:", "  - {{name: second, base_url: {url}, api_key: wrong}}\nweb:"))
     async with configured.daemon() as (daemon, client):
-        credential = daemon.work.schedule.accounts["second"].client.credential
-        await until(lambda: credential.problem != "")
+        await until(lambda: daemon.work.schedule.accounts["second"].client.credential.problem != "")
         await settled(daemon.work)
         assert await scraped(daemon, client, "edge_dns_window_queries")
         assert (await client.get("/-/ready")).status_code == 200
@@ -441,9 +442,8 @@ async def test_no_secret_is_in_any_page_metric_log_or_the_state_file(
     # A reload configures the log again.
     shown += capsys.readouterr()
     assert ["serving" in text or "configuration loaded" in text for text in (str(logs), *shown[-2:])].count(True) == 2
-    secrets = (keys.API_KEY, keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX)
     state = b"".join(path.read_bytes() for path in configured.state.parent.iterdir() if path != configured.key)
-    for secret in secrets:
+    for secret in (keys.API_KEY, keys.DEPLOYMENT_KEY_PREFIX, keys.DEFAULT_VALUE_PREFIX):
         assert all(secret not in text for text in shown)
         assert secret.encode() not in state
 

@@ -99,7 +99,7 @@ ANSWERS: Mapping[str, Mapping[str, Body]] = {
         **{f"type {number}": f'{{"ScriptType": {number}}}' for number in range(3)},
         "an unknown type, and a new name": '{"ScriptType": 3, "Name": "router"}',
         "secrets": '{"DeploymentKey": "d3pl0y", "EdgeScriptVariables": [{"Required": true, "DefaultValue": "v4lue"}]}',
-        "a credit": '{"MonthlyCost": -2.0}',
+        "a credit": '{"MonthlyCost": -2.0, "MonthlyCpuTime": 5300, "MonthlyRequestCount": 120000}',
         "all fields null": json.dumps({"Id": 7, **nulls("script")}),
         **{f"wrong{more}": f'{{"Id": [], "MonthlyCost": [], "Name": []{more}}}' for more in ("", ', "Deleted": 7')},
         "a cost without end": '{"MonthlyCost": 1e999}',

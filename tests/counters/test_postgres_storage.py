@@ -114,25 +114,25 @@ async def test_each_takes_a_free_shard_and_one_too_many_is_a_spare(sessions: Ses
 
 async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessions: Sessions) -> None:
     first = await sessions.holder(0)
-    many = {key_of(number): ROW for number in range(2 * PAGE + 1)}
-    await first.commit(many)
+    await first.commit(dict.fromkeys(map(key_of, range(2 * PAGE + 1)), ROW))
     # PostgreSQL stores neither half a character nor a zero character.
     odd = ROW._replace(name="a\ud800\0")
     # Each shard reads the rows that belong to an account, but not those of a target that is an account.
     of_account = {PollKey.of("platform_time", "main", "account", ""): ROW}
     of_target = {PollKey.of("invoices", "main", "account", "main"): ROW}
-    await first.commit({key_of(0): None, key_of(2): odd, **of_account, **of_target})
+    deleted = dict.fromkeys(map(key_of, range(PAGE + 1)))
+    await first.commit({**deleted, key_of(2 * PAGE): odd, **of_account, **of_target})
     await first.close()
     await until_claimed(again := sessions.storage(0), 0)
     opened = await again.open()
-    assert opened.keys() == many.keys() - {key_of(0)} | of_account.keys() | of_target.keys()
-    assert (opened[key_of(1)], opened[key_of(2)].name) == (ROW, "a??")
+    assert opened.keys() == set(map(key_of, range(PAGE + 1, 2 * PAGE + 1))) | of_account.keys() | of_target.keys()
+    assert (opened[key_of(PAGE + 1)], opened[key_of(2 * PAGE)].name) == (ROW, "a??")
     other = sessions.storage(1)
     await other.claim()
     assert await other.open() == of_account
-    await other.commit({key_of(1): None, **dict.fromkeys(of_target, ROW._replace(name="of another"))}, replaces=False)
-    counts = "SELECT count(*), count(*) FILTER (WHERE name = 'of another') FROM edge_exporter_row"
-    assert sessions.execute(counts) == [(2 * PAGE + 2, 0)]
+    await other.commit({key_of(PAGE + 1): None, **dict.fromkeys(of_target, ROW._replace(name="other"))}, replaces=False)
+    counts = "SELECT count(*), count(*) FILTER (WHERE name = 'other') FROM edge_exporter_row"
+    assert sessions.execute(counts) == [(PAGE + 2, 0)]
 
 
 async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessions) -> None:

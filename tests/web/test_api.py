@@ -21,8 +21,7 @@ async def test_a_poll_that_is_overdue_is_next_now() -> None:
     async with view_setup() as setup, endpoints_client(setup) as client:
         setup.succeed(zone(9))
         setup.schedule.due[STATISTICS] = setup.clock() - 1000
-        found = (await client.get("/api/v1/targets")).json()["targets"][0]["next_poll"]
-        assert found == setup.wall()
+        assert (await client.get("/api/v1/targets")).json()["targets"][0]["next_poll"] == setup.wall()
 
 
 @pytest.mark.parametrize(
@@ -57,6 +56,7 @@ async def test_targets_are_found_ordered_and_paged(query: str, found: str) -> No
     rows = [row["target"].removeprefix("dns_zone/") + letters[row["collector"]] for row in answer["targets"]]
     assert (rows, answer["total"]) == (found.split(), 4)
     assert answer["matched"] == (4 if "offset" in query else len(rows))
+    assert sum(answer["states"].values()) == (4 if "failing" in query else answer["matched"])
 
 
 async def test_an_absence_of_an_account_names_twenty_targets_and_says_their_number() -> None:
