@@ -88,11 +88,16 @@ def test_another_configuration_ends_otherwise(config: Path, old: str, new: str, 
     assert ((config.parent / "history.om").exists(), config.exists()) == (code == 0, True)
 
 
-def test_a_shard_whose_state_is_a_file_writes_its_own_targets(config: Path) -> None:
-    config.write_text(config.read_text() + "shard: {index: 1, total: 3}\n")
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_shard_writes_its_own_targets_and_with_a_shared_state_those_of_all(
+    config: Path, request: pytest.FixtureRequest, *, is_shared: bool
+) -> None:
+    state = f"url: '{request.getfixturevalue('postgres').new_database()}'" if is_shared else f"path: {config}.db"
+    text = config.read_text().partition("state:")[0]
+    config.write_text(f"{text}state: {{{state}}}\nshard: {{index: 1, total: 3}}\n")
     assert backfill(config).code == 0
     zones = {dict(labels)["zone_id"] for name, labels in parsed(config.parent / "history.om") if "dns" in name}
-    assert 0 < len(zones) < 5
+    assert (len(zones) > 0, len(zones) == 5) == (True, is_shared)
 
 
 def test_the_last_day_is_one_that_has_ended_on_the_platform_of_each_account(config: Path) -> None:

@@ -123,6 +123,7 @@ ANSWERS: Mapping[str, Mapping[str, Body]] = {
     },
     "shield_zones": {
         "a zone without a known name, and one of its id alone": zones(ZONE, {"shieldZoneId": 4}),
+        "a known name, and a pull zone without one": zones({"shieldZoneId": 9, "pullZoneId": 10}, total=1),
         "all fields null": zones({"shieldZoneId": 3, **nulls("shield_zones")}),
         "each value of each enum": zones(*(
             {"shieldZoneId": number + 3, **dict.fromkeys(ENUMS, number)} for number in range(5)), total=5),

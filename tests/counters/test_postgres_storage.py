@@ -14,7 +14,7 @@ from exporter.counters.rows import StateRow
 from exporter.counters.storage import Changes, ShardTakenError, StorageError
 from exporter.targets.target import PollKey
 from tests import waiting
-from tests.counters.ledger_driver import poll_of, today
+from tests.counters.ledger_driver import WALL, poll_of, today
 from tests.counters.proxy import Proxy
 from tests.counters.sharing_processes import until
 from tests.postgres import PASSWORD, USER, Postgres
@@ -179,6 +179,7 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
     await storage.claim()
     ledger = Ledger(storage, linger=0.1, retry=0.1)
     await ledger.open()
+    ledger.platform_time("main").restore(WALL)
     await ledger.record(poll_of_account(40))
     commit = storage.commit
 
