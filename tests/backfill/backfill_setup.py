@@ -1,11 +1,9 @@
 """A sandbox with a clock that tests set, and its written history."""
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -114,28 +112,3 @@ async def backfill_setup(folder: Path, *, start: float = START, **account: objec
     """Run a sandbox whose clock moves only when a test sets it."""
     async with sandbox(still(start)) as platform:
         yield BackfillSetup(platform.world, platform.faults, platform.url, folder, account)
-
-
-@dataclass(frozen=True)
-class Written:
-    """A written month that ends with yesterday: its end, and the true queries of each zone on each day."""
-
-    output: Path
-    end: float
-    truth: dict[str, list[int]]
-
-
-def written(home: Path, step: str) -> Written:
-    """Write the 30 days that end with yesterday."""
-
-    async def write() -> Written:
-        async with backfill_setup(home, start=time.time()) as where:
-            today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
-            days = [today - timedelta(days=number) for number in range(30, 0, -1)]
-            await where.backfill(days[0], days[-1], labels={"job": "edge"}, step=step)
-            dns = where.world.dns
-            truth = {str(zone): [dns.true_queries(zone, day) for day in days] for zone in dns.zones}
-            end = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()
-            return Written(where.output, end, truth)
-
-    return asyncio.run(write())

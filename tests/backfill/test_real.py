@@ -2,23 +2,20 @@
 
 import asyncio
 import time
-import urllib.request
-from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
+import httpx
 import pytest
 import yaml
 
 from exporter.backfill.openmetrics import STEPS
 from exporter.daemon.daemon import Daemon
-from exporter.sandbox import keys
-from exporter.settings.model import Settings
-from tests.backfill.backfill_setup import BackfillSetup, Samples, Written, backfill_setup, grown, written
+from tests.backfill.backfill_setup import backfill_setup, grown
 from tests.deploy.files import DEPLOY
+from tests.exporter_parts import configuration
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running, victoria_metrics_running
 from tests.waiting import PATIENCE
 
@@ -29,41 +26,36 @@ ZONES = range(101, 113)
 SHIPPED_LABELS = dict.fromkeys(("job", "instance", "pod"), "edge-exporter")
 
 
-def settings(where: BackfillSetup, listen: str) -> Settings:
-    return Settings.model_validate(
-        {
-            "accounts": [
-                {"name": "main", "base_url": where.url, "api_key": keys.API_KEY, "budget": {"requests_per_second": 500}}
-            ],
-            "collectors": {"dns_statistics": {"interval": "1s"}, "shield_rate_limits": {"interval": "1s"}},
-            "state": where.state.model_dump(mode="json"),
-            "web": {"listen": listen},
-        }
-    )
+@dataclass(frozen=True)
+class Written:
+    """A written month that ends with yesterday: its end, and the true queries of each zone on each day."""
 
-
-def raw(server: Prometheus, family: str, end: float) -> Mapping[str, Samples]:
-    """Return the raw samples of each zone's series over 31 days."""
-    found = server.ask(f"{family}[31d]", time=end)
-    return {
-        series["metric"]["zone_id"]: [(float(at), float(value)) for at, value in series["values"]] for series in found
-    }
+    output: Path
+    end: float
+    truth: dict[str, list[int]]
 
 
 @pytest.fixture(scope="module", params=STEPS)
 def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """A month with each step."""
-    return written(tmp_path_factory.mktemp("month"), request.param)
+    """Write the 30 days that end with yesterday, with each step."""
 
+    async def write() -> Written:
+        async with backfill_setup(tmp_path_factory.mktemp("month"), start=time.time()) as where:
+            today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
+            days = [today - number * DAY for number in range(30, 0, -1)]
+            await where.backfill(days[0], days[-1], labels={"job": "edge"}, step=request.param)
+            dns = where.world.dns
+            truth = {str(zone): [dns.true_queries(zone, day) for day in days] for zone in dns.zones}
+            end = datetime(today.year, today.month, today.day, tzinfo=UTC).timestamp()
+            return Written(where.output, end, truth)
 
-def by_zone(found: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the values of an instant query."""
-    return {series["metric"]["zone_id"]: float(series["value"][1]) for series in found}
+    return asyncio.run(write())
 
 
 def increase(days: float, at: float, server: Prometheus) -> dict[str, float]:
-    """Return the growth over a number of days up to a time, as the panels ask for it."""
-    return by_zone(server.ask(f"increase(edge_dns_queries_total[{days * 24:.0f}h])", time=at))
+    """Return each zone's growth over a number of days up to a time, as the panels ask for it."""
+    found = server.ask(f"increase(edge_dns_queries_total[{days * 24:.0f}h])", time=at)
+    return {series["metric"]["zone_id"]: float(series["value"][1]) for series in found}
 
 
 def assert_increases_are_the_platforms(server: Prometheus, month: Written) -> None:
@@ -96,24 +88,11 @@ def test_a_midnight_a_week_and_a_month_are_exact_on_each_prometheus(
 
 def test_victoria_metrics_takes_the_file_and_tells_the_same(tmp_path: Path, month: Written) -> None:
     with victoria_metrics_running(tmp_path / "vm") as server:
-        request = urllib.request.Request(  # noqa: S310 - loopback
-            f"{server.url}/api/v1/import/prometheus", month.output.read_bytes(), {"Content-Type": "text/plain"}
-        )
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310 - loopback
-            assert answer.status == HTTPStatus.NO_CONTENT
-        with urllib.request.urlopen(f"{server.url}/internal/force_flush", timeout=PATIENCE):  # noqa: S310 - loopback
-            pass
+        with httpx.Client(base_url=server.url, timeout=PATIENCE, trust_env=False) as client:
+            imported = client.post("/api/v1/import/prometheus", content=month.output.read_bytes())
+            assert imported.status_code == 204
+            client.get("/internal/force_flush").raise_for_status()
         assert_increases_are_the_platforms(server, month)
-
-
-def shipped_job(address: str) -> dict[str, Any]:
-    """Return the shipped scrape configuration for one exporter, scraped every second."""
-    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
-    (job,) = config["scrape_configs"]
-    return {
-        "global": {"scrape_interval": "1s"},
-        "scrape_configs": [{**job, "static_configs": [{"targets": [address]}]}],
-    }
 
 
 @pytest.mark.real("prometheus")
@@ -123,11 +102,14 @@ async def test_history_and_live_counters_are_one_series(tmp_path: Path, release:
         dns = where.world.dns
         today = datetime.fromtimestamp(where.world.clock.now(), UTC).date()
         days = [today - number * DAY for number in range(29, 0, -1)]
-        daemon_settings = settings(where, "127.0.0.1:0")
-        daemon = await Daemon.start(daemon_settings, lambda: daemon_settings)
-        address = daemon.server.url.removeprefix("http://")
+        collectors = {"dns_statistics": {"interval": "1s"}, "shield_rate_limits": {"interval": "1s"}}
+        settings = configuration(where.url, collectors, {"state": where.state.model_dump(mode="json")})
+        daemon = await Daemon.start(settings, lambda: settings)
+        (job,) = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())["scrape_configs"]
+        job["static_configs"] = [{"targets": [daemon.server.url.removeprefix("http://")]}]
+        scraping = {"global": {"scrape_interval": "1s"}, "scrape_configs": [job]}
         try:
-            with prometheus_running(tmp_path, shipped_job(address), release) as server:
+            with prometheus_running(tmp_path, scraping, release) as server:
                 await server.until("count(edge_dns_queries_total)", len(ZONES))
                 for zone in ZONES:
                     dns.add_queries(zone, 1000 + zone)
@@ -137,7 +119,10 @@ async def test_history_and_live_counters_are_one_series(tmp_path: Path, release:
             await daemon.stop()
         create_blocks(where.output, tmp_path / "data", release)
         with prometheus_running(tmp_path, release=release) as server:
-            whole = await asyncio.to_thread(raw, server, "edge_dns_queries_total", time.time() + 1)
-        assert {zone: grown(samples) for zone, samples in whole.items()} == {
+            whole = await asyncio.to_thread(server.ask, "edge_dns_queries_total[31d]", time=time.time() + 1)
+        samples = {
+            series["metric"]["zone_id"]: [(at, float(value)) for at, value in series["values"]] for series in whole
+        }
+        assert {zone: grown(own) for zone, own in samples.items()} == {
             str(zone): sum(dns.true_queries(zone, day) for day in days) + 1000 + zone for zone in ZONES
         }

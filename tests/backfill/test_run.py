@@ -18,13 +18,11 @@ from exporter.counters.storage import StorageError
 from exporter.daemon.daemon import Daemon
 from exporter.platform.api import dns
 from exporter.platform.operation import Request
-from exporter.sandbox import keys
-from exporter.settings.model import Settings
 from exporter.settings.service import StateSettings
 from exporter.targets.target import PollKey
 from exporter.wiring.state_storage import stored_rows
 from tests.backfill.backfill_setup import DAY, TODAY, BackfillSetup, Raw, ago, backfill_setup, grown, parsed
-from tests.exporter_parts import ExporterParts, exporter_parts, only
+from tests.exporter_parts import ExporterParts, configuration, exporter_parts, only
 from tests.platform.callers import caller
 from tests.postgres import Postgres
 
@@ -144,12 +142,9 @@ async def test_the_first_sights_are_read_from_a_database_while_exporters_run(
     tmp_path: Path, postgres: Postgres
 ) -> None:
     async with backfill_setup(tmp_path) as where:
-        account = {"name": "main", "base_url": where.url, "api_key": keys.API_KEY}
         state = StateSettings(url=SecretStr(postgres.new_database()))
         assert await stored_rows(state, ["dns_statistics"]) == {}
-        settings = Settings.model_validate(
-            {"accounts": [account], "state": {"url": state.address()}, "web": {"listen": "127.0.0.1:0"}}
-        )
+        settings = configuration(where.url, {}, {"state": {"url": state.address()}})
         daemon = await Daemon.start(settings, lambda: settings)
         try:
             # Only the database shows it.
