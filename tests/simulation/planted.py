@@ -16,9 +16,14 @@ from exporter.targets.target import PollKey
 Plant = Callable[[Any], Any]
 
 
-def _every_second(commit: Any) -> Any:
-    numbers = itertools.count()
-    return lambda file, rows: commit(file, rows) if next(numbers) % 2 else None
+def _calling(is_called: Callable[[int], object]) -> Plant:
+    """Make only those calls of a function for whose number, from 0 on, this is true."""
+
+    def plant(function: Any) -> Any:
+        numbers = itertools.count()
+        return lambda *args, **named: function(*args, **named) if is_called(next(numbers)) else None
+
+    return plant
 
 
 def _at_once(_next_attempt: Any) -> Any:
@@ -74,19 +79,9 @@ def _believing(fail: Any) -> Any:
     return believing
 
 
-def _twice(take: Any) -> Any:
-    numbers = itertools.count()
-    return lambda schedule: take(schedule) if next(numbers) < 2 else None
-
-
-def _every_third(publish: Any) -> Any:
-    numbers = itertools.count(1)
-    return lambda *args, **named: publish(*args, **named) if next(numbers) % 3 else None
-
-
 # The effect of the fault → the function, and what replaces it.
 PLANTS: Mapping[str, tuple[str, Plant]] = {
-    "lose every second commit": ("counters.state_file:FileStorage._commit", _every_second),
+    "lose every second commit": ("counters.state_file:FileStorage._commit", _calling(lambda number: number % 2)),
     "publish before the commit": ("counters.ledger:Ledger._next_attempt", _at_once),
     "count the first day in full": (
         "counters.counting:begin_days",
@@ -139,7 +134,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
     "let the ticks end": ("polling.poll:Poller.tick", lambda _: AsyncMock()),
     "take no further targets": (
         "polling.schedule:Schedule._schedule_changed_targets",
-        _twice,
+        _calling(lambda number: number < 2),
     ),
     "never end a call": ("polling.schedule:Schedule.answered", lambda _: lambda *_args: None),
     "expire too early": ("polling.schedule:Schedule.lifetime", lambda f: lambda *args: f(*args) / 10),
@@ -157,7 +152,7 @@ PLANTS: Mapping[str, tuple[str, Plant]] = {
         lambda f: lambda families, counts: tuple(f(families, counts)) if len(families) > 1 else (),
     ),
     "poll what is excluded": ("targets.selection:Selection.rejection", lambda _: lambda *_args: None),
-    "drop every third change": ("exposition.store:Store.publish", _every_third),
+    "drop every third change": ("exposition.store:Store.publish", _calling(lambda number: (number + 1) % 3)),
     "let the renderer end": ("exposition.renderer:Renderer.render", _ending_at_night),
 }
 
