@@ -4,21 +4,12 @@ import os
 import pty
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from tests.commands.shell import PROGRAM, clean
-
-
-@dataclass(frozen=True)
-class Session:
-    """The text on the terminal, and the exit code."""
-
-    seen: str
-    code: int
+from tests.commands.shell import PROGRAM, Ended, clean
 
 
-def type_in(words: str, environ: Mapping[str, str]) -> Session:
-    """Run a command on a terminal of 80 columns until it ends."""
+def type_in(words: str, environ: Mapping[str, str]) -> Ended:
+    """Run a command on a terminal of 80 columns until it ends; the terminal shows errors, too, as output."""
     pid, terminal = pty.fork()
     if pid == 0:
         environ = clean({"COLUMNS": "80", "TERM": "xterm", **environ})
@@ -32,4 +23,4 @@ def type_in(words: str, environ: Mapping[str, str]) -> Session:
     finally:
         os.close(terminal)
     _, status = os.waitpid(pid, 0)
-    return Session(seen.decode().replace("\r\n", "\n"), os.waitstatus_to_exitcode(status))
+    return Ended(seen.decode().replace("\r\n", "\n"), "", os.waitstatus_to_exitcode(status))

@@ -1,14 +1,12 @@
 """`assets`: the written files are the shipped ones with the requested changes, and other programs accept them."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.commands.shell import Ended, invoke
-from tests.deploy.files import DASHBOARDS, DEPLOY
-from tests.real_parts import find
+from tests.deploy.files import DASHBOARDS, DEPLOY, run
 from tests.rules.rule_files import load_alerts
 
 SHIPPED = {
@@ -63,15 +61,13 @@ def test_promtool_and_amtool_accept_what_the_documented_commands_write_and_edit(
     invoke("assets", "rules", tmp_path / "rules")
     invoke("assets", "alertmanager", tmp_path)
     for edit in edits:
-        subprocess.run(["sh", "-c", edit.replace("/etc/alertmanager", str(tmp_path))], check=True)
+        assert run("sh", "-c", edit.replace("/etc/alertmanager", str(tmp_path))).returncode == 0
     rules = "".join(written(tmp_path / "rules").values())
     assert rules.count("runbook_url: https://wiki.example.net/runbooks/Edge") == len(load_alerts())
     assert [left for left in ("github.com", "severity: critical", ".*edge-exporter") if left in rules] == []
     assert 'severity="page"' in (tmp_path / "alertmanager.yml").read_text()
-    checks: tuple[tuple[str | Path, ...], ...] = (
-        (find("promtool"), "check", "rules", *sorted((tmp_path / "rules").glob("*.yml"))),
-        (find("amtool"), "check-config", tmp_path / "alertmanager.yml"),
-    )
-    for check in checks:
-        done = subprocess.run(check, capture_output=True, text=True, check=False)
+    for done in (
+        run("promtool", "check", "rules", *sorted((tmp_path / "rules").glob("*.yml"))),
+        run("amtool", "check-config", tmp_path / "alertmanager.yml"),
+    ):
         assert done.returncode == 0, done.stdout + done.stderr

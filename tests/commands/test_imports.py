@@ -2,13 +2,12 @@
 
 import re
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.commands.shell import clean
+from tests.deploy.files import run
 
 HEAVY = frozenset(
     {
@@ -46,13 +45,9 @@ def test_a_command_or_a_completion_imports_what_it_needs(words: str, allowed: se
         typed, is_completed, _ = filled.partition("?")
         asked = {"COMP_WORDS": f"edge-exporter {typed}", "COMP_CWORD": str(1 + typed.count(" "))}
         environ = {"_EDGE_EXPORTER_COMPLETE": "bash_complete", **asked} if is_completed else {}
-        ran = subprocess.run(
-            [sys.executable, "-X", "importtime", "-m", "exporter", *([] if is_completed else typed.split())],
-            env=clean({"EDGE_EXPORTER_CONFIG": str(tmp_path / "edge.yml"), **environ}),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        environ |= {"EDGE_EXPORTER_CONFIG": str(tmp_path / "edge.yml")}
+        arguments = [] if is_completed else typed.split()
+        ran = run(sys.executable, "-X", "importtime", "-m", "exporter", *arguments, environ=environ)
     assert (bool(ran.stdout) or "cannot listen on" in ran.stderr, "Traceback" in ran.stderr) == (True, False)
     assert sorted(HEAVY.intersection(imported(ran.stderr)) - allowed) == []
 
@@ -63,6 +58,6 @@ def imported(report: str) -> list[str]:
 
 
 def test_a_health_check_imports_pythons_own_client_alone() -> None:
-    command = [sys.executable, "-X", "importtime", "-c", "import exporter.commands.health_check"]
-    ran = subprocess.run(command, env=clean(), capture_output=True, text=True, check=True)
+    ran = run(sys.executable, "-X", "importtime", "-c", "import exporter.commands.health_check")
+    assert ran.returncode == 0
     assert HEAVY.intersection(imported(ran.stderr)) == {"ssl"}

@@ -1,18 +1,16 @@
 """The metric reference, and the committed copies of all references."""
 
 import json
-import subprocess
 import sys
-from pathlib import Path
 
 from exporter.collectors.catalogue import CATALOGUE
 from tests.commands.shell import invoke
+from tests.deploy.files import run
 
 
 def test_the_committed_references_are_what_the_code_generates() -> None:
     """They hold every help text, every setting, and every metric with how often and by what it is polled."""
-    words = [sys.executable, "-m", "docs.generate", "--check"]
-    ended = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    ended = run(sys.executable, "-m", "docs.generate", "--check")
     assert (ended.stdout + ended.stderr, ended.returncode) == ("", 0)
 
 

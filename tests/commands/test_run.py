@@ -3,7 +3,6 @@
 import re
 import signal
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from exporter.sandbox import keys
 from exporter.settings.flags import flags
 from tests.commands.conftest import Configure
 from tests.commands.sandbox_thread import Platform
-from tests.commands.shell import PROGRAM, clean, invoke, process
+from tests.commands.shell import PROGRAM, invoke, process
+from tests.deploy.files import run
 from tests.waiting import wait_until
 
 ACCOUNT = """\
@@ -82,8 +82,8 @@ def test_a_working_directory_that_was_removed_is_named_where_the_state_is_relati
 ) -> None:
     path, gone = configure(ACCOUNT, url="http://127.0.0.1:1"), tmp_path / "gone"
     gone.mkdir()
-    words = ["sh", "-c", 'rmdir ../gone && exec "$@"', "sh", *PROGRAM, "run", "--config", str(path)]
-    ended = subprocess.run(words, cwd=gone, capture_output=True, check=False, env=clean(), text=True)
+    words = ("-c", 'rmdir ../gone && exec "$@"', "sh", *PROGRAM, "run", "--config", path)
+    ended = run("sh", *words, cwd=gone)
     assert (ended.returncode, ended.stdout, ended.stderr) == (
         1,
         "",

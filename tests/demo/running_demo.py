@@ -17,6 +17,8 @@ from tests.waiting import PATIENCE, wait_until
 
 # Families of collectors whose first round ends late.
 LAST = ("edge_script_info", "edge_shield_bot_detection_sensitivity", "edge_resources", "edge_database_orders_open")
+# In the test's copy of the rules, each rule is evaluated every second, and its alert fires at once.
+AT_ONCE = (("interval: 1m\n", "interval: 1s\n"), ("interval: 2m\n", "interval: 1s\n"), ("        for: ", "        # "))
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,6 @@ class Served:
         answer = httpx.post(self.url + path, json=body, timeout=PATIENCE, trust_env=False)
         assert answer.is_success, answer.text
 
-    def wait(self, path: str, status: int = 200) -> None:
-        """Wait until a path answers with a status."""
-
-        def is_there() -> bool:
-            try:
-                return self.get(path).status_code == status
-            except httpx.HTTPError:
-                return False
-
-        wait_until(is_there, f"{self.url}{path} to answer with {status}")
-
 
 @dataclass(frozen=True)
 class Demo(Served):
@@ -60,7 +51,7 @@ def demo_running() -> Iterator[Demo]:
     with process("demo", *ports, stderr=subprocess.DEVNULL) as started:
         printed = started.read_addresses()
         demo = Demo(printed["metrics"].removesuffix("/metrics"), Served(printed["sandbox"]))
-        demo.wait("/-/ready")
+        wait_until(lambda: demo.get("/-/ready").is_success, "the demo to be ready")
 
         def is_polled() -> bool:
             text = demo.get("/metrics").text
@@ -71,18 +62,14 @@ def demo_running() -> Iterator[Demo]:
 
 
 @contextmanager
-def prometheus_beside(demo: Served, folder: Path, rules: tuple[tuple[str, str], ...] = ()) -> Iterator[Prometheus]:
-    """Run a Prometheus with the shipped configuration and rules; only addresses and intervals are changed.
+def prometheus_beside(demo: Served, folder: Path) -> Iterator[Prometheus]:
+    """Run a Prometheus that scrapes the demo, with the shipped configuration and rules; its alerts fire at once.
 
-    Args:
-        demo: the demo that it scrapes.
-        folder: the folder for its files.
-        rules: the replacements in the test's copy of the rules.
+    Only addresses and intervals are changed. Its files are in a folder.
     """
     shutil.copytree(DEPLOY / "prometheus", folder / "prometheus")
     config = folder / "prometheus" / "prometheus.yml"
-    replace(
-        config,
+    replacements = (
         ("127.0.0.1:9877", demo.url.removeprefix("http://")),
         ("scrape_interval: 30s", "scrape_interval: 1s"),
         ("scrape_timeout: 10s", "scrape_timeout: 1s"),
@@ -90,19 +77,15 @@ def prometheus_beside(demo: Served, folder: Path, rules: tuple[tuple[str, str], 
         # The port of discard, on which nothing listens.
         ("127.0.0.1:9093", "127.0.0.1:9"),
     )
-    texts = "".join(path.read_text() for path in (folder / "prometheus" / "rules").glob("*.yml"))
-    assert [shipped for shipped, _ in rules if shipped not in texts] == []
-    for path in (folder / "prometheus" / "rules").glob("*.yml"):
-        for shipped, ours in rules:
-            path.write_text(path.read_text().replace(shipped, ours))
-    with prometheus_reading(config, folder / "data") as running:
-        yield running
-
-
-def replace(file: Path, *replacements: tuple[str, str]) -> None:
-    """Replace a text that a file must contain."""
-    text = file.read_text()
+    text = config.read_text()
     for shipped, ours in replacements:
         assert shipped in text, shipped
         text = text.replace(shipped, ours)
-    file.write_text(text)
+    config.write_text(text)
+    texts = "".join(path.read_text() for path in (folder / "prometheus" / "rules").glob("*.yml"))
+    assert [shipped for shipped, _ in AT_ONCE if shipped not in texts] == []
+    for path in (folder / "prometheus" / "rules").glob("*.yml"):
+        for shipped, ours in AT_ONCE:
+            path.write_text(path.read_text().replace(shipped, ours))
+    with prometheus_reading(config, folder / "data") as running:
+        yield running

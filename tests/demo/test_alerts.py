@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.demo.conftest import AT_ONCE
 from tests.demo.running_demo import demo_running, prometheus_beside
 from tests.waiting import wait_until
 
@@ -35,7 +34,7 @@ FIRING = {
 
 @pytest.mark.real("prometheus")
 def test_scripted_trouble_fires_the_alerts(tmp_path: Path) -> None:
-    with demo_running() as demo, prometheus_beside(demo, tmp_path, AT_ONCE) as prometheus:
+    with demo_running() as demo, prometheus_beside(demo, tmp_path) as prometheus:
         image = demo.sandbox.get("/sandbox/world").json()["images"][0]
         tag = {name: image[name] for name in ("registry_id", "namespace", "name")} | {"tag": image["tags"][0]}
         # An alert on protection that was switched off compares with what was recorded before.

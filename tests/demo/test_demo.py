@@ -1,14 +1,13 @@
 """The demo serves every family, and its values change."""
 
-import subprocess
-
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporter.collectors.catalogue import families
 from exporter.exposition.store import HEALTH
 from tests.demo.running_demo import Served
-from tests.real_parts import Prometheus, find
+from tests.deploy.files import run
+from tests.real_parts import Prometheus
 from tests.waiting import settled, wait_until
 
 
@@ -33,11 +32,8 @@ def test_values_are_not_zero_and_move(demo: Served) -> None:
 
 @pytest.mark.real("prometheus")
 def test_promtool_finds_nothing_in_the_whole_exposition(demo: Served) -> None:
-    promtool = find("promtool")
-    checked = subprocess.run(
-        [promtool, "check", "metrics"], input=demo.get("/metrics").content, capture_output=True, check=False
-    )
-    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
+    checked = run("promtool", "check", "metrics", input=demo.get("/metrics").text)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
 @pytest.mark.real("prometheus")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from exporter.sandbox import keys
-from tests.commands.shell import clean
 from tests.demo.running_demo import Demo
+from tests.deploy.files import run
 from tests.real_parts import Prometheus, find
-from tests.rules.rule_files import load_case, run
+from tests.rules.rule_files import load_case
 from tests.rules.test_runbooks import PAGES, queries
 
 # The demo's values for the labels of an alert.
@@ -48,7 +48,7 @@ def environ(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str
     config = home / "edge-exporter.yml"
     config.write_text(CONFIG.format(url=demo.sandbox.url, key=keys.API_KEY))
     path = os.pathsep.join((str(home), os.environ["PATH"]))
-    return clean({"PATH": path, "EDGE_EXPORTER_CONFIG": str(config)} | LABELS)
+    return {"PATH": path, "EDGE_EXPORTER_CONFIG": str(config)} | LABELS
 
 
 @pytest.mark.real("prometheus")
@@ -70,6 +70,6 @@ def test_a_command_runs_with_the_labels_of_its_alert(demo: Demo, environ: Mappin
     for block in commands(page):
         assert set(re.findall(r"\$(\w+)", block)) <= labels_of(page.stem), block
         words = ("bash", "-euo", "pipefail", "-c", block.replace("127.0.0.1:9877", address))
-        ended = run(*words, env={**environ, **own})
+        ended = run(*words, environ={**environ, **own})
         assert (ended.returncode, bool(ended.stdout.strip())) == (0, True), block + ended.stderr
         assert '"matched":0' not in ended.stdout

@@ -1,6 +1,5 @@
 """Reads the deployment files: places, documents, and the exporter's variables; runs the tools that check them."""
 
-import os
 import re
 import subprocess
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ import yaml
 from exporter.settings.flags import CONFIG_VARIABLE, variables
 from exporter.settings.loading import load
 from exporter.settings.model import Settings
+from tests.commands.shell import clean
 from tests.real_parts import PARTS, find
 from tests.waiting import PATIENCE
 
@@ -78,15 +78,16 @@ def secret_files(config: str) -> set[str]:
 
 
 def run(
-    program: str, *arguments: str, cwd: Path = REPOSITORY, environ: Mapping[str, str] | None = None
+    program: str, *arguments: object, environ: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a tool to its end, and return its output and exit code; if it is not installed, the test is skipped."""
-    return subprocess.run(
-        [find(program) if program in PARTS else program, *arguments],
-        cwd=cwd,
-        env={**os.environ, **(environ or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
+    """Run a program to its end, and return its output and exit code; if it is not installed, the test is skipped.
+
+    Args:
+        program: the name of a part, or another program.
+        arguments: its arguments.
+        environ: variables besides those of this process; the exporter's are not taken over.
+        options: other options of `subprocess.run` than the usual ones.
+    """
+    words = [find(program) if program in PARTS else program, *map(str, arguments)]
+    options = {"cwd": REPOSITORY, "timeout": PATIENCE, **options}
+    return subprocess.run(words, env=clean(environ), capture_output=True, text=True, check=False, **options)

@@ -14,7 +14,6 @@ from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, RULES, Document, doc
 from tests.deploy.objects import RENDERED, check_objects, of_kind
 from tests.golden import assert_golden
 from tests.http_answers import answering
-from tests.real_parts import find
 
 CHART = DEPLOY / "helm" / "edge-exporter"
 EXAMPLES = sorted((CHART / "ci").glob("*-values.yaml"))
@@ -216,6 +215,6 @@ def test_every_value_of_an_alert_can_be_changed_and_promtool_takes_the_rules(tmp
         changes += "".join(unified_diff(before, after, name, "as changed", n=0))
         file = tmp_path / "rules.yml"
         file.write_text(spec)
-        checked = run(find("promtool"), "check", "rules", str(file))
+        checked = run("promtool", "check", "rules", file)
         assert checked.returncode == 0, checked.stdout + checked.stderr
     assert_golden(re.sub(r"(?m)^@@ .*\n", "", changes), RENDERED / "changed-alerts.txt")

@@ -1,6 +1,5 @@
 """Reads the shipped rules."""
 
-import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,8 +60,3 @@ def load_case(name: str) -> dict[str, Any]:
     """Load a promtool file by the name of its alert."""
     case: dict[str, Any] = yaml.load((CASES / f"{name}.test.yml").read_text(), yaml.CSafeLoader)
     return case
-
-
-def run(*command: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a program, and return its exit status and what it printed."""
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)

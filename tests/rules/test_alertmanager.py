@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.deploy.files import DEPLOY
-from tests.real_parts import alertmanager_reading, find
-from tests.rules.rule_files import run
+from tests.deploy.files import DEPLOY, run
+from tests.real_parts import alertmanager_reading
 from tests.waiting import PATIENCE, settled
 
 CONFIG = DEPLOY / "alertmanager" / "alertmanager.yml"
@@ -37,7 +36,7 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Cli
 )
 def test_an_alert_goes_to_the_receiver_of_its_severity(receiver: str, alert: str, severity: str) -> None:
     labels = (f"severity={severity}", f"alertname={alert}")
-    routed = run(find("amtool"), "config", "routes", "test", f"--config.file={CONFIG}", *labels)
+    routed = run("amtool", "config", "routes", "test", f"--config.file={CONFIG}", *labels)
     assert routed.stdout.strip() == receiver
 
 

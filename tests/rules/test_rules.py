@@ -1,4 +1,3 @@
-import os
 import re
 
 import pytest
@@ -7,15 +6,14 @@ from exporter.settings.targets import ALERTS as THRESHOLDS
 from exporter.settings.targets import parse_own_label
 from tests.dashboards.expressions import seconds, selected
 from tests.dashboards.families import SCRAPE_LABELS, family_of, known_families
-from tests.deploy.files import DEPLOY
+from tests.deploy.files import DEPLOY, run
 from tests.real_parts import Release, find_of
-from tests.rules.rule_files import CASES, Rule, load_alerts, load_recordings, load_rules, run
+from tests.rules.rule_files import CASES, Rule, load_alerts, load_recordings, load_rules
 from tests.waiting import PATIENCE
 
 BASE_URL = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
 ALERTS = load_alerts()
 RECORDINGS = load_recordings()
-BY_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 # The first round of polls of 10,000 zones at 10 requests a second takes 35 minutes; metrics of a database, and the
 # exporter's own, are back sooner.
 OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|target:|account_collector:")
@@ -43,13 +41,13 @@ def test_promtool_accepts_the_configuration_and_every_rule(promtool: str) -> Non
 @pytest.mark.real
 def test_every_case_comes_out_as_expected(promtool: str) -> None:
     # promtool allocates much memory and keeps little, so fewer collections are faster.
-    options = {"env": {**os.environ, "GOGC": "800"}, "timeout": 3 * PATIENCE}
-    tested = run(promtool, "test", "rules", *sorted(CASES.glob("*.test.yml")), **options)
+    cases = sorted(CASES.glob("*.test.yml"))
+    tested = run(promtool, "test", "rules", *cases, environ={"GOGC": "800"}, timeout=3 * PATIENCE)
     failed = [part for part in tested.stdout.split("Unit Testing:") if "SUCCESS" not in part]
     assert tested.returncode == 0, "".join(failed) + tested.stderr
 
 
-@BY_ALERT
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 def test_an_alert_says_what_it_is_how_grave_and_where_to_read_on(alert: Rule) -> None:
     assert alert.name.startswith("Edge")
     is_of_targets = "$labels.account" in alert.annotations["description"] and alert.name not in OF_EXPORTERS
@@ -89,12 +87,7 @@ def test_every_name_exists_with_the_labels_that_are_asked_of_it(rule: Rule) -> N
 
 
 def test_no_label_of_a_target_hides_one_of_a_family_or_an_alert() -> None:
-    ours = {name for family in known_families().values() for name in family.labels} | {
-        "severity",
-        "area",
-        *SCRAPE_LABELS,
-    }
-    for name in ours:
+    for name in SCRAPE_LABELS.union({"severity", "area"}, *(family.labels for family in known_families().values())):
         with pytest.raises(ValueError, match="is used by Prometheus, the exporter"):
             parse_own_label(name)
 

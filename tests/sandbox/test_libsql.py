@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ import pytest
 
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL
 from exporter.sandbox.sandbox_server import SandboxServer
+from tests.bench.measured_process import started
+from tests.deploy.files import run
 from tests.golden import assert_golden
 from tests.ports import free_port
 from tests.real_parts import find, find_node_packages
 from tests.sandbox.test_answers import GROUPS, ask
-from tests.waiting import PATIENCE
 
 # These depend on the server's build and on the machine.
 _OWN = frozenset({"query_duration_ms", "rows_read", "rows_written", "replication_index", "message", "decltype", "code"})
@@ -43,31 +43,12 @@ databases:
 
 
 @pytest.fixture
-async def libsql(tmp_path: Path) -> AsyncIterator[str]:
+def libsql(tmp_path: Path) -> Iterator[str]:
     """The address of a real libSQL server without authentication."""
-    url = f"http://127.0.0.1:{free_port()}"
-    process = await asyncio.create_subprocess_exec(
-        *(find("sqld"), "-d", str(tmp_path / "data"), "--http-listen-addr", url.removeprefix("http://")),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        async with asyncio.timeout(PATIENCE), httpx.AsyncClient(base_url=url) as client:
-            while not await _is_up(client):
-                assert process.returncode is None, "sqld did not start"
-                await asyncio.sleep(0.1)
-        yield url
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        await process.wait()
-
-
-async def _is_up(client: httpx.AsyncClient) -> bool:
-    try:
-        return (await client.get("/health")).is_success
-    except httpx.TransportError:
-        return False
+    address = f"127.0.0.1:{free_port()}"
+    command = (find("sqld"), "-d", tmp_path / "data", "--http-listen-addr", address)
+    with started(command, f"http://{address}", "/health") as running:
+        yield running.url
 
 
 def comparable(answer: httpx.Response) -> object:
@@ -120,7 +101,6 @@ async def test_the_client_for_python_works_with_it(server: SandboxServer) -> Non
 
 
 async def _output(*command: str, code: int = 0) -> str:
-    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = await process.communicate()
-    assert process.returncode == code, err.decode()
-    return out.decode()
+    ended = await asyncio.to_thread(run, *command)
+    assert ended.returncode == code, ended.stderr
+    return ended.stdout

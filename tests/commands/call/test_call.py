@@ -51,7 +51,7 @@ def test_text_that_is_none_is_misuse(environ: dict[str, str]) -> None:
 
 
 def test_a_person_gets_json_over_several_lines(environ: dict[str, str]) -> None:
-    assert type_in("call search --search=router", environ).seen.startswith('{\n  "Query": "router",\n')
+    assert type_in("call search --search=router", environ).out.startswith('{\n  "Query": "router",\n')
 
 
 def test_a_platform_that_never_answers_is_given_up(unused_address: UnusedAddress, configure: Configure) -> None:

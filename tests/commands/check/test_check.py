@@ -106,14 +106,14 @@ def test_the_json_controls_no_terminal(platform: Platform, configure: Configure)
 
 def test_a_person_gets_a_bar_and_then_a_table_that_fits_the_terminal(platform: Platform, configure: Configure) -> None:
     path = configure(ACCOUNT, url=platform.url, key=keys.API_KEY)
-    session = type_in(f"check --config {path}", {})
-    bar, _, rest = session.seen.partition("account main\n")
+    ended = type_in(f"check --config {path}", {})
+    bar, _, rest = ended.out.partition("account main\n")
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", rest).splitlines()
     assert re.search(r"#\]  (\d+)/\1\b", bar) is not None
     assert plain[0].split() == ["COLLECTOR", "TARGET", "RESULT", "DETAIL"]
     assert max(map(len, plain)) <= 80
     assert re.fullmatch(r"[0-9]+ targets, 0 faults\.", plain[-1])
-    assert session.code == 0
+    assert ended.code == 0
 
 
 def test_a_key_that_is_gone_is_named(platform: Platform, configure: Configure, monkeypatch: pytest.MonkeyPatch) -> None:
