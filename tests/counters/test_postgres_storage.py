@@ -180,6 +180,7 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
     ledger = Ledger(storage, linger=0.1, retry=0.1)
     await ledger.open()
     ledger.platform_time("main").restore(WALL)
+    ledger.store_list("main", "dns_zone", b"an old list")
     await ledger.record(poll_of_account(40))
     commit = storage.commit
 
@@ -206,9 +207,9 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
         return ledger.is_taken
 
     # As if the target had moved to another shard, and later back.
-    sessions.execute("UPDATE edge_exporter_row SET shard = 1, data = 'of another' WHERE collector = 'invoices'")
+    sessions.execute("UPDATE edge_exporter_row SET shard = 1, data = 'of another' WHERE collector <> 'platform_time'")
     assert not await end_session()
-    data = "SELECT data FROM edge_exporter_row WHERE collector = 'invoices'"
+    data = "SELECT DISTINCT data FROM edge_exporter_row WHERE collector IN ('invoices', 'list/dns_zone')"
     for poll, is_replaced in ((poll_of("102", today(1)), False), (poll_of_account(47), True)):
         await ledger.record(poll)
         assert (sessions.execute(data) != [(b"of another",)]) is is_replaced

@@ -53,6 +53,8 @@ def test_a_list_of_an_endpoint_is_read_at_most_as_often_as_discovery_runs(interv
     }
     settings = configured(endpoints=[endpoint], collectors={"discovery": {"interval": "1h"}})
     assert plans_of(settings)["pull_zones_list"].interval == listed
+    changed = configured(endpoints=[endpoint | {"path": "/other?pullZone={id}"}])
+    assert plans_of(changed)["pull_zones"] != plans_of(settings)["pull_zones"], "a reload uses the changed endpoint"
 
 
 async def test_shards_divide_the_budget_of_an_account_and_not_that_of_a_database() -> None:
