@@ -82,8 +82,7 @@ def _requested_lists(account: AccountSettings) -> tuple[str, ...]:
         discovery.SEARCH: is_searched,
         discovery.SHIELD_ZONES: shields.discover,
         discovery.RATE_LIMITS: shields.discover and shields.rate_limits,
-        # The search for `discovery.SEARCH` also returns the names of configured ids.
-        discovery.NAMES: has_ids and not is_searched,
+        discovery.NAMES: has_ids,
         discovery.POLLED_SHIELD_ZONES: shields.discover or bool(shields.ids),
     }
     return tuple(name for name, is_wanted in lists.items() if is_wanted)

@@ -223,10 +223,19 @@ async def test_configured_ids_do_not_wait_for_a_search_that_stalls() -> None:
         await until(lambda: was_up(parts, "dns_statistics", zone))
 
 
-async def test_names_are_not_looked_up_with_discovery_disabled() -> None:
-    collectors = {"discovery": {"enabled": False}}
-    async with exporter_parts(account=FIXED, collectors=collectors, world=world()) as parts:
-        assert (names(parts)["dns_zone/101"], searches(parts)) == ("", 0.0)
+LOOKED_UP = [
+    (FIXED, "discovery", ("", "", 0.0)),
+    ({**FIXED, "dns_zones": {"discover": True}}, "shield_zones", ("prod-shop.example", "prod-shop-web", 1.0)),
+]
+
+
+@pytest.mark.parametrize(("account", "disabled", "found"), LOOKED_UP, ids=["discovery", "shield_zones"])
+async def test_the_discovery_and_no_other_collector_looks_up_the_names_of_configured_ids(
+    account: dict[str, Any], disabled: str, found: tuple[str, str, float]
+) -> None:
+    async with exporter_parts(account=account, collectors={disabled: {"enabled": False}}, world=world()) as parts:
+        named = names(parts)
+        assert (named["dns_zone/101"], named["shield_zone/1"], searches(parts)) == found
 
 
 async def test_what_nobody_answers_is_asked_again_before_anything_is_polled_without_its_name() -> None:
