@@ -241,7 +241,7 @@ class Store:
 def _try_render(key: PollKey, family: Family) -> bytes:
     try:
         return render(family)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         # A bug in one family must not prevent the update of other families.
         logger().error("family cannot be rendered", family=family.info.name, target=key.target.label, error=str(error))
         return b""
