@@ -32,12 +32,6 @@ def commands(page: Path) -> list[str]:
     return re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL)
 
 
-def labels_of(name: str) -> set[str]:
-    """Return the labels that an alert has in its cases."""
-    expected = [check.get("exp_alerts", []) for test in load_case(name)["tests"] for check in test["alert_rule_test"]]
-    return {label for alerts in expected for alert in alerts for label in alert["exp_labels"]}
-
-
 @pytest.fixture(scope="module")
 def environ(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """Return the environment of a shell on the exporter's host."""
@@ -67,8 +61,10 @@ def test_a_command_runs_with_the_labels_of_its_alert(demo: Demo, environ: Mappin
     find("curl")
     address = demo.url.removeprefix("http://")
     own = {"instance": address, "target": TARGETS.get(page.stem, ""), "collector": "dns_statistics"}
+    checks = [check for test in load_case(page.stem)["tests"] for check in test["alert_rule_test"]]
+    labels = {label for check in checks for alert in check.get("exp_alerts", []) for label in alert["exp_labels"]}
     for block in commands(page):
-        assert set(re.findall(r"\$(\w+)", block)) <= labels_of(page.stem), block
+        assert set(re.findall(r"\$(\w+)", block)) <= labels, block
         words = ("bash", "-euo", "pipefail", "-c", block.replace("127.0.0.1:9877", address))
         ended = run(*words, environ={**environ, **own})
         assert (ended.returncode, bool(ended.stdout.strip())) == (0, True), block + ended.stderr

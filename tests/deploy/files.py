@@ -55,7 +55,9 @@ def settings_from(environ: Mapping[str, str], folder: Path, *, config: str = "")
     path = None
     if CONFIG_VARIABLE in here:
         path = folder / "config.yaml"
-        path.write_text(_with_secrets(config, folder), encoding="utf-8")
+        files = re.compile(r"(?<=_file: )\S+")
+        config = files.sub(lambda match: str(_secret(folder, match[0].rstrip("}"))), config)
+        path.write_text(config, encoding="utf-8")
         del here[CONFIG_VARIABLE]
     return load(path, {}, here)
 
@@ -66,10 +68,6 @@ def _secret(folder: Path, name: str) -> Path:
     made_up = "postgresql://edge:made-up@db.example.net/edge" if is_address else "made-up-key"
     path.write_text(f"{made_up}\n", encoding="utf-8")
     return path
-
-
-def _with_secrets(config: str, folder: Path) -> str:
-    return re.sub(r"(?<=_file: )\S+", lambda match: str(_secret(folder, match[0].rstrip("}"))), config)
 
 
 def secret_files(config: str) -> set[str]:

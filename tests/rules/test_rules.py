@@ -14,6 +14,7 @@ from tests.waiting import PATIENCE
 BASE_URL = "https://github.com/edge-exporter/edge-exporter/blob/main/deploy/runbooks"
 ALERTS = load_alerts()
 RECORDINGS = load_recordings()
+FAMILIES = known_families()
 # The first round of polls of 10,000 zones at 10 requests a second takes 35 minutes; metrics of a database, and the
 # exporter's own, are back sooner.
 OF_ACCOUNT = re.compile(r"edge_(dns|script|shield|container)_|target:|account_collector:")
@@ -76,27 +77,25 @@ def test_an_alert_is_held_while_a_restart_leaves_no_series(alert: Rule) -> None:
 
 @BY_RULE
 def test_every_name_exists_with_the_labels_that_are_asked_of_it(rule: Rule) -> None:
-    families = known_families()
     recorded = {recording.name for recording in RECORDINGS}
     for part in selected(rule.expr):
         if part.name in recorded:
             continue
-        family = families[family_of(part.name)]
+        family = FAMILIES[family_of(part.name)]
         of_buckets = {"le"} if family.histogram else set()
         assert part.labels <= family.labels | SCRAPE_LABELS | of_buckets, part.name
 
 
 def test_no_label_of_a_target_hides_one_of_a_family_or_an_alert() -> None:
-    for name in SCRAPE_LABELS.union({"severity", "area"}, *(family.labels for family in known_families().values())):
+    for name in SCRAPE_LABELS.union({"severity", "area"}, *(family.labels for family in FAMILIES.values())):
         with pytest.raises(ValueError, match="is used by Prometheus, the exporter"):
             parse_own_label(name)
 
 
 @BY_RULE
 def test_counters_are_read_as_rates_over_at_least_four_polls(rule: Rule) -> None:
-    families = known_families()
     for part in selected(rule.expr):
-        family = families.get(family_of(part.name))
+        family = FAMILIES.get(family_of(part.name))
         if family is None or not (family.counter or family.histogram):
             continue
         assert part.call in {"rate", "increase"}, part.name
