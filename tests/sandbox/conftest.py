@@ -6,9 +6,10 @@ import httpx
 import pytest
 
 from exporter.sandbox.keys import API_KEY
-from exporter.sandbox.sandbox_server import SandboxServer, create_app
+from exporter.sandbox.sandbox_server import create_app
 from exporter.sandbox.world import World
 from exporter.sandbox.world_clock import WorldClock
+from tests.exporter_parts import served
 
 NOON = 1_770_379_200.0  # 2026-02-06T12:00:00Z, a Friday
 
@@ -34,9 +35,7 @@ async def client(world: World) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-async def server(world: World) -> AsyncIterator[SandboxServer]:
-    """The sandbox's server on a free port."""
-    running = SandboxServer(create_app(world))
-    running.start()
-    yield running
-    await running.stop()
+async def sandbox_url(world: World) -> AsyncIterator[str]:
+    """The address of the sandbox on a free port."""
+    async with served(create_app(world)) as url:
+        yield url

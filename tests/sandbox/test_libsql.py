@@ -11,7 +11,6 @@ import httpx
 import pytest
 
 from exporter.sandbox.keys import DATABASE_TOKEN_FULL
-from exporter.sandbox.sandbox_server import SandboxServer
 from tests.bench.measured_process import started
 from tests.deploy.files import run
 from tests.golden import assert_golden
@@ -68,35 +67,33 @@ def _without_own(value: Any) -> Any:
     return value
 
 
-async def test_it_answers_as_a_libsql_server_does(server: SandboxServer, libsql: str) -> None:
+async def test_it_answers_as_a_libsql_server_does(sandbox_url: str, libsql: str) -> None:
     async with (
         httpx.AsyncClient(base_url=libsql, timeout=60) as theirs,
-        httpx.AsyncClient(base_url=server.url, timeout=60) as ours,
+        httpx.AsyncClient(base_url=sandbox_url, timeout=60) as ours,
     ):
         for request in GROUPS["as a libSQL server answers"]:
             expected = comparable(await ask(theirs, request))
             assert comparable(await ask(ours, request)) == expected, request
 
 
-async def test_the_clients_for_javascript_get_the_same_answers(server: SandboxServer, libsql: str) -> None:
+async def test_the_clients_for_javascript_get_the_same_answers(sandbox_url: str, libsql: str) -> None:
     node = find_node_packages("@libsql/client@0.18.0", "@tursodatabase/serverless@1.4.0")
-    for url in (libsql, server.url):
+    for url in (libsql, sandbox_url):
         assert_golden(await _output(node, str(_CLIENTS), url, DATABASE_TOKEN_FULL), _CLIENTS.with_suffix(".txt"))
 
 
-async def test_the_exporter_reads_both_and_writes_in_neither(
-    server: SandboxServer, libsql: str, tmp_path: Path
-) -> None:
+async def test_the_exporter_reads_both_and_writes_in_neither(sandbox_url: str, libsql: str, tmp_path: Path) -> None:
     configuration = tmp_path / "exporter.yml"
-    for url in (libsql, server.url):
+    for url in (libsql, sandbox_url):
         configuration.write_text(_QUERIES.format(url=url, token=DATABASE_TOKEN_FULL), encoding="utf-8")
         table = await _output(sys.executable, "-m", "exporter", "check", "--config", str(configuration), code=1)
         assert "query/orders/kinds    ok       4 families\n" in table
         assert "query/orders/written  failing  the query must only read; it is not executed" in table
 
 
-async def test_the_client_for_python_works_with_it(server: SandboxServer) -> None:
-    printed = await _output(sys.executable, "-c", _PYTHON_CLIENT, server.url, DATABASE_TOKEN_FULL)
+async def test_the_client_for_python_works_with_it(sandbox_url: str) -> None:
+    printed = await _output(sys.executable, "-c", _PYTHON_CLIENT, sandbox_url, DATABASE_TOKEN_FULL)
     assert printed == "[(1, 'one', 1.5)]\n"
 
 
