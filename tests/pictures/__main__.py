@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
@@ -173,9 +172,11 @@ class Painter:
             window.close()
 
 
-@contextmanager
-def painting(folder: Path) -> Iterator[Painter]:
-    """Start a browser that draws into a folder."""
+@click.command(help=__doc__)
+@click.argument("folder", type=click.Path(path_type=Path), default="pictures")
+@click.argument("uids", nargs=-1, metavar="[UID]...")
+def main(folder: Path, uids: tuple[str, ...]) -> None:
+    """Draw the pictures that the command line selects."""
     folder = folder.resolve()
     parts = bundled(folder / ".parts")
     options = ["--no-sandbox", "--disable-gpu"]
@@ -183,15 +184,7 @@ def painting(folder: Path) -> Iterator[Painter]:
         sync_playwright() as playwright,
         playwright.chromium.launch(executable_path=find("chromium"), args=options) as browser,
     ):
-        yield Painter(browser, parts, folder)
-
-
-@click.command(help=__doc__)
-@click.argument("folder", type=click.Path(path_type=Path), default="pictures")
-@click.argument("uids", nargs=-1, metavar="[UID]...")
-def main(folder: Path, uids: tuple[str, ...]) -> None:
-    """Draw the pictures that the command line selects."""
-    with painting(folder) as painter:
+        painter = Painter(browser, parts, folder)
         with tempfile.TemporaryDirectory() as home, month_served(Path(home), usual_trouble()) as month:
             for page in PAGES:
                 if page.uid in uids or not uids:
