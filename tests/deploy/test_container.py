@@ -14,7 +14,7 @@ import pytest
 from exporter.sandbox import keys
 from tests.deploy.files import RELEASE, REPOSITORY, STATE_FOLDER, USER, run
 from tests.ports import free_port
-from tests.real_parts import end_without, find
+from tests.real_parts import end_without
 from tests.waiting import PATIENCE, settled
 
 pytestmark = pytest.mark.real
@@ -56,8 +56,6 @@ class Container:
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    for tool in ("podman", "buildah"):
-        find(tool)
     with pytest.MonkeyPatch.context() as patch:
         if "CONTAINERS_CONF" not in os.environ and not Path("/run/systemd/system").exists():
             path = tmp_path_factory.mktemp("containers") / "containers.conf"
