@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -50,9 +51,7 @@ class Platform:
 @contextmanager
 def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:
     """Run a sandbox with a number of DNS zones, scripts and shield zones; its clock is fixed or real."""
-    started = threading.Event()
-    made: list[Platform] = []
-    ends: list[Callable[[], object]] = []
+    ready = Future[tuple[Platform, Callable[[], object]]]()
 
     async def serve() -> None:
         world = World(**sizes) if is_present else still(NOON, **sizes)
@@ -68,17 +67,15 @@ def running(*, is_present: bool = False, **sizes: Any) -> Iterator[Platform]:
         async with served(app) as url:
             ended = asyncio.Event()
             loop = asyncio.get_running_loop()
-            ends.append(lambda: loop.call_soon_threadsafe(ended.set))
-            made.append(Platform(url, app.state.faults, world, noted))
-            started.set()
+            platform = Platform(url, app.state.faults, world, noted)
+            ready.set_result((platform, lambda: loop.call_soon_threadsafe(ended.set)))
             await ended.wait()
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), name="platform")
     thread.start()
+    platform, end = ready.result(10)
     try:
-        assert started.wait(10)
-        yield made[0]
+        yield platform
     finally:
-        for end in ends:
-            end()
+        end()
         thread.join(10)
