@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from exporter.counters.rows import StateRow
 from exporter.sandbox import keys
+from exporter.targets.target import PollKey
 from tests.backfill.backfill_setup import grown, parsed
 from tests.commands.sandbox_thread import Platform, running
 from tests.commands.shell import Ended, invoke
+from tests.counters.ledger_driver import write_rows
 from tests.deploy.files import DEPLOY
 
 
@@ -98,6 +101,16 @@ def test_a_shard_writes_its_own_targets_and_with_a_shared_state_those_of_all(
     assert backfill(config).code == 0
     zones = {dict(labels)["zone_id"] for name, labels in parsed(config.parent / "history.om") if "dns" in name}
     assert (len(zones) > 0, len(zones) == 5) == (True, is_shared)
+
+
+def test_the_saved_state_of_each_collector_is_read(config: Path) -> None:
+    stored = [
+        PollKey.of("dns_statistics", "main", "dns_zone", "101"),
+        PollKey.of("shield_rate_limits", "main", "rate_limit", "3"),
+    ]
+    write_rows(config.parent / "state.db", dict.fromkeys(stored, StateRow("", 0.0, b"damaged")))
+    ended = backfill(config)
+    assert (ended.code, ended.err.count("the stored row is damaged")) == (1, 2), ended.err
 
 
 def test_the_last_day_is_one_that_has_ended_on_the_platform_of_each_account(config: Path) -> None:

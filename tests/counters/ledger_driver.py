@@ -12,6 +12,7 @@ from exporter.clock import Clocks
 from exporter.counters.ledger import Counters, Ledger, PollRecord
 from exporter.counters.rows import unpack
 from exporter.counters.state_file import FileStorage
+from exporter.counters.storage import Changes
 from exporter.metric import Count, DayBuckets, Family, FamilyInfo, Kind, LabelValues, Source
 from exporter.targets.target import PollKey
 from tests.waiting import PATIENCE
@@ -28,6 +29,18 @@ URL = "https://api.example.net"
 def file_storage(path: Path, set_aside: Callable[[float], None] | None = None) -> FileStorage:
     """Return the storage in a file, which may not be set aside unless a function is given that is called then."""
     return FileStorage(path, lambda: WALL, set_aside or not_aside, one_thread("state"))
+
+
+def write_rows(path: Path, rows: Changes) -> None:
+    """Write rows to a state file."""
+
+    async def write() -> None:
+        storage = file_storage(path)
+        await storage.open()
+        await storage.commit(rows)
+        await storage.close()
+
+    asyncio.run(write())
 
 
 def not_aside(_at: float) -> None:

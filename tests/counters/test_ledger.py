@@ -23,6 +23,7 @@ from tests.counters.ledger_driver import (
     key_of,
     poll_of,
     today,
+    write_rows,
 )
 from tests.waiting import PATIENCE
 
@@ -105,13 +106,7 @@ def test_a_target_that_comes_back_as_it_is_forgotten_goes_on(path: Path) -> None
 
 
 def test_a_row_that_cannot_be_read_begins_anew_and_is_logged(path: Path) -> None:
-    async def write() -> None:
-        storage = file_storage(path)
-        await storage.open()
-        await storage.commit({key_of("102"): StateRow("shop.example", WALL, b"\xc1")})
-        await storage.close()
-
-    asyncio.run(write())
+    write_rows(path, {key_of("102"): StateRow("shop.example", WALL, b"\xc1")})
     with LedgerDriver(path) as driver:
         with capture_logs() as logs:
             assert driver.poll(45) == 0

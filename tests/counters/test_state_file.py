@@ -10,7 +10,7 @@ from exporter.counters.rows import StateRow
 from exporter.counters.state_file import FileStorage, rename_aside, rows_of
 from exporter.counters.storage import StorageError
 from exporter.targets.target import PollKey
-from tests.counters.ledger_driver import WALL, file_storage, key_of
+from tests.counters.ledger_driver import WALL, file_storage, key_of, write_rows
 
 ZONE = key_of("102")
 SCRIPT = PollKey.of("scripts", "main", "script", "7")
@@ -33,14 +33,6 @@ async def opened(
     await storage.close()
 
 
-def write(path: Path, rows: dict[PollKey, StateRow | None]) -> None:
-    async def written() -> None:
-        async with opened(path) as (storage, _):
-            await storage.commit(rows)
-
-    asyncio.run(written())
-
-
 def read(path: Path, set_aside: Callable[[float], None] | None = None) -> dict[PollKey, StateRow]:
     async def found() -> dict[PollKey, StateRow]:
         async with opened(path, set_aside) as (_, rows):
@@ -50,9 +42,9 @@ def read(path: Path, set_aside: Callable[[float], None] | None = None) -> dict[P
 
 
 def test_rows_come_back_as_they_were_committed_last(path: Path) -> None:
-    write(path, {**ROWS, ZONE: StateRow("shop.example", WALL, b"a"), SCRIPT: StateRow("router", WALL, b"b")})
+    write_rows(path, {**ROWS, ZONE: StateRow("shop.example", WALL, b"a"), SCRIPT: StateRow("router", WALL, b"b")})
     replaced = StateRow("shop.example.org", WALL + 1, b"b")
-    write(path, {ZONE: replaced, SCRIPT: None, PollKey.of("scripts", "main", "script", "absent"): None})
+    write_rows(path, {ZONE: replaced, SCRIPT: None, PollKey.of("scripts", "main", "script", "absent"): None})
     assert read(path) == {**{key: row for key, row in ROWS.items() if key != SCRIPT}, ZONE: replaced}
 
 
@@ -69,20 +61,20 @@ async def test_a_commit_that_fails_writes_nothing_and_the_next_goes_well(path: P
 
 def test_half_a_character_in_a_text_stops_no_commit(path: Path) -> None:
     written, deleted = PollKey.of("scripts", "m\udc00", "script", "7"), PollKey.of("scripts", "\udc00", "s", "")
-    write(path, {written: StateRow("n\ud800\0", WALL, b"a"), deleted: None, ZONE: StateRow("n\0", WALL, b"b")})
+    write_rows(path, {written: StateRow("n\ud800\0", WALL, b"a"), deleted: None, ZONE: StateRow("n\0", WALL, b"b")})
     key = PollKey.of("scripts", "m?", "script", "7")
     assert read(path) == {key: StateRow("n??", WALL, b"a"), ZONE: StateRow("n?", WALL, b"b")}
 
 
 def test_backfill_reads_a_file_whose_name_is_not_utf_8(tmp_path: Path) -> None:
     path = tmp_path / "\udcff.db"
-    write(path, {**ROWS})
+    write_rows(path, ROWS)
     assert rows_of(path, ["dns_statistics", "scripts"]) == ROWS
 
 
 def test_no_flipped_bit_makes_other_rows(path: Path, tmp_path: Path) -> None:
     """With any wrong bit in the file, either the rows are those that were written, or the file is refused."""
-    write(path, {**ROWS})
+    write_rows(path, ROWS)
     whole = path.read_bytes()
     chance = random.Random(4)  # noqa: S311 - repeatable
     copy = tmp_path / "copy.db"
