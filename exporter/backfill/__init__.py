@@ -1,4 +1,4 @@
 """Writes history from the platform's charts, as OpenMetrics text with timestamps.
 
-In: an account's client and targets, and the stored state (`charts.py`). Out: a file (`openmetrics.py`).
+In: an account's client and targets, and the stored state (`missing_days.py`). Out: a file (`openmetrics.py`).
 """

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from exporter.backfill.charts import BUILT_IN, AccountCharts, counters_of
+from exporter.backfill.missing_days import BUILT_IN, AccountCharts, counters_of
 from exporter.backfill.openmetrics import STEPS, PastSeries, write
 from exporter.clock import SYSTEM
 from exporter.collectors.collector import Collector, TargetCollector

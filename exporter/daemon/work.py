@@ -30,7 +30,7 @@ from exporter.targets.sharding import Shard
 from exporter.targets.target import PollKey, Target, TargetKey
 from exporter.telemetry import Telemetry
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import all_statuses
+from exporter.web.target_statuses import all_statuses
 from exporter.wiring.labels_and_thresholds import LabelsAndThresholds
 from exporter.wiring.plans import collectors_of, plans_of
 from exporter.wiring.selections import addresses_of, selections_of

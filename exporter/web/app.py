@@ -18,13 +18,13 @@ from exporter.http_server.protocol import ReadyAnswer
 from exporter.untrusted.terminal import escape
 from exporter.web.absences import explain
 from exporter.web.http_sd import INCOMPLETE, discover
-from exporter.web.metrics import MetricsEndpoint
+from exporter.web.metrics_endpoint import MetricsEndpoint
 from exporter.web.page.page import render
 from exporter.web.parts import Parts
 from exporter.web.security_headers import with_headers
 from exporter.web.status import health, status_of
 from exporter.web.target_page import target_page
-from exporter.web.targets import PAGE_ROWS, find_targets
+from exporter.web.target_statuses import PAGE_ROWS, find_targets
 from exporter.web.url_fields import Json
 
 # Reloads the configuration, and returns its faults; empty if the configuration is in force now.

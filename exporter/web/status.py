@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from exporter.exposition.store import FAILING, UP, Status
 from exporter.web.parts import Parts, Process
-from exporter.web.targets import all_statuses, count_states
+from exporter.web.target_statuses import all_statuses, count_states
 from exporter.web.url_fields import Json
 
 # A task has stalled if no round has ended for the longer of `STALLED_ROUNDS * Round.seconds` and `SHORTEST_STALL`.

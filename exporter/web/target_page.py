@@ -10,9 +10,9 @@ from starlette.exceptions import HTTPException
 from exporter.exposition.exposition import Filter, Format
 from exporter.targets.target import TargetKey
 from exporter.web.absences import absences
-from exporter.web.metrics import MetricsEndpoint
+from exporter.web.metrics_endpoint import MetricsEndpoint
 from exporter.web.parts import Parts
-from exporter.web.targets import all_statuses, target_values
+from exporter.web.target_statuses import all_statuses, target_values
 from exporter.web.url_fields import Json, read_fields
 
 # Kind of a target → the shipped dashboard, and the dashboard's variable for the target's id; empty without a variable.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from exporter.backfill.charts import BUILT_IN, AccountCharts
+from exporter.backfill.missing_days import BUILT_IN, AccountCharts
 from exporter.backfill.openmetrics import STEPS, write
 from exporter.clock import Clocks
 from exporter.collectors import discovery

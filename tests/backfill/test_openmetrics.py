@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.backfill.charts import BUILT_IN, counters_of
+from exporter.backfill.missing_days import BUILT_IN, counters_of
 from exporter.backfill.openmetrics import DAY_MS, STEPS, PastSeries, samples, write
 
 EPOCH = date(1970, 1, 1).toordinal()

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from exporter.backfill.charts import BUILT_IN, AccountCharts, Windowed
+from exporter.backfill.missing_days import BUILT_IN, AccountCharts, Windowed
 from exporter.collectors import discovery
 from exporter.counters.counting import CountedFamily
 from exporter.counters.days import DaySeries

@@ -21,7 +21,7 @@ from exporter.sandbox.keys import API_KEY, DATABASE_TOKEN_FULL
 from exporter.settings.account import DnsZonesSettings
 from exporter.settings.service import CollectorsSettings
 from exporter.targets.target import Inventory, PollKey, Resource, ResourceList, Target
-from exporter.web.targets import all_statuses, target_values
+from exporter.web.target_statuses import all_statuses, target_values
 from tests.endpoints.undocumented_platform import Query, good, platform
 from tests.exporter_parts import ExporterParts, exporter_parts, only, poll_now, still
 from tests.turned_clock import TurnedClock

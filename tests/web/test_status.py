@@ -7,7 +7,7 @@ from exporter.exposition.store import TOO_LATE
 from exporter.metric import Family, Sample
 from exporter.targets.target import Target
 from exporter.web.status import health
-from exporter.web.targets import find_targets
+from exporter.web.target_statuses import find_targets
 from tests.web.view_setup import STATISTICS, view_setup, zone
 
 QUERIES = next(info for info in dns_statistics.COLLECTOR.families if info.name == "edge_dns_window_queries")

@@ -18,7 +18,7 @@ from exporter.settings.model import Settings
 from exporter.targets.sharding import Shard
 from exporter.targets.target import DATABASE_PREFIX
 from exporter.telemetry import Telemetry
-from exporter.web.targets import all_statuses
+from exporter.web.target_statuses import all_statuses
 
 OK, HAS_NONE, FAILED = "ok", Cause.PLATFORM_HAS_NONE.words, Cause.FAILING.words
 # How often to look whether all targets have been polled.

@@ -15,7 +15,7 @@ from exporter.collectors.collector import Outcome
 from exporter.exposition.exposition import Format
 from exporter.metric import Family, Sample
 from exporter.targets.selection import Selection
-from exporter.web.metrics import LARGEST_AT_ONCE, MOST_VALUES, STRETCH_PIECES
+from exporter.web.metrics_endpoint import LARGEST_AT_ONCE, MOST_VALUES, STRETCH_PIECES
 from tests.web.view_setup import STATISTICS, ViewSetup, serving, view_setup, zone
 
 INFOS = {info.name: info for info in families()}
@@ -171,7 +171,7 @@ async def test_a_ready_answer_is_what_the_application_gives(
     may_serve: bool,
     largest: int,
 ) -> None:
-    monkeypatch.setattr("exporter.web.metrics.LARGEST_AT_ONCE", largest)
+    monkeypatch.setattr("exporter.web.metrics_endpoint.LARGEST_AT_ONCE", largest)
     reached = list[str]()
     async with site(may_serve=lambda: may_serve) as small:
         app = small.setup.app("/edge")

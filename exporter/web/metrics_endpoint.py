@@ -15,7 +15,7 @@ from exporter.http_server.protocol import ReadyAnswer
 from exporter.web.negotiation import MOST_REMEMBERED, negotiate
 from exporter.web.parts import Parts
 from exporter.web.security_headers import SECURITY_HEADERS, with_headers
-from exporter.web.targets import all_statuses
+from exporter.web.target_statuses import all_statuses
 
 READING = ("GET", "HEAD")
 PARAMETERS = ("name[]", "collect[]", "target")
