@@ -127,8 +127,7 @@ async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessi
     opened = await again.open()
     assert opened.keys() == set(map(key_of, range(PAGE + 1, 2 * PAGE + 1))) | of_account.keys() | of_target.keys()
     assert (opened[key_of(PAGE + 1)], opened[key_of(2 * PAGE)].name) == (ROW, "a??")
-    other = sessions.storage(1)
-    await other.claim()
+    other = await sessions.holder(1)
     assert await other.open() == of_account
     await other.commit({key_of(PAGE + 1): None, **dict.fromkeys(of_target, ROW._replace(name="other"))}, replaces=False)
     counts = "SELECT count(*), count(*) FILTER (WHERE name = 'other') FROM edge_exporter_row"
@@ -139,9 +138,10 @@ async def test_rows_of_another_number_of_shards_are_read_by_each(sessions: Sessi
     former = await sessions.holder(0)
     await former.commit({key_of(1): ROW})
     await former.close()
-    storage = sessions.storage(2, total=3)
-    await until_claimed(storage, 2)
+    await until_claimed(storage := sessions.storage(2, total=3), 2)
     assert await storage.open() == {key_of(1): ROW}
+    await storage.commit({key_of(1): None})
+    assert await storage.open() == {}
 
 
 async def test_a_silent_holder_is_uncertain_before_the_server_frees_its_shard(sessions: Sessions) -> None:
