@@ -277,6 +277,9 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
     token, added = keys.DATABASE_TOKEN_READ_ONLY, FILE.replace("web:", other + "web:") + database
     async with configured.daemon() as (daemon, client):
         await until(daemon.work.schedule.all_discovered)
+        stall = configured.faults.add({"kind": "stall", "point": "start", "path": "/mc/registries/tags", "times": 1})
+        await configured.reload(daemon, added, token=token, number="0")
+        await until(lambda: stall.hits == 1, "a poll that the next reload replaces")
         for number in (1, 2):
             await configured.reload(daemon, added, token=token, number=str(number))
             await settled(daemon.work)
@@ -294,6 +297,7 @@ async def test_a_reload_adds_changes_at_once_and_removes_without_trace_accounts_
         assert '"other"' in str(await scraped(daemon, client, "edge_api_requests_total")), "it counts again"
         await configured.reload(daemon, FILE[FILE.index("web:") :] + database, token=token, number="1")
         assert (await client.get("/-/ready")).text == "ready\n", "it has an answer of its only database"
+        assert await daemon.work.accounts.try_keys(), "it has no key to try"
 
 
 async def test_a_reload_replaces_what_differs_and_polls_that_at_once_while_the_polls_of_all_else_go_on(

@@ -205,8 +205,7 @@ class Poller:
         if target != poll.target:
             # An answer for an account may contain targets that are not registered yet, or that other shards poll.
             return self.registry.would_poll(target)
-        polled = self.registry.by_key.get(target.key)
-        return polled is not None and polled.is_polled_as(poll.target)
+        return target.key in self.registry.by_key
 
     def _log_unexpected(self, poll: RunningPoll, target: Target, error: Exception) -> PlatformError:
         """Log an unexpected exception, and return the error to publish for the target."""

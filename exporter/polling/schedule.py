@@ -134,7 +134,7 @@ class Schedule:
         """Use these plans and accounts; the next `refresh` schedules the targets.
 
         Targets with a new plan or account object are scheduled as new targets, and so are the targets of an account
-        whose key has a problem. Running polls with a former plan or account are cancelled.
+        whose key has a problem. Running polls that are no longer in force are cancelled.
         """
         self._due = {name: due for name, due in self._due.items() if plans.get(name) is self.plans[name]}
         self._version = None
@@ -165,8 +165,9 @@ class Schedule:
             self._due[collector] = kept
 
     def is_in_force(self, poll: RunningPoll) -> bool:
-        """Return whether the plan and the account with which a poll began are still in use."""
-        is_planned = self.plans.get(poll.plan.collector.name) is poll.plan
+        """Return whether the plan and the account with which a poll began are in use, and its target is unchanged."""
+        target = self._registry.by_key.get(poll.target.key, poll.target)
+        is_planned = self.plans.get(poll.plan.collector.name) is poll.plan and target.is_polled_as(poll.target)
         return is_planned and self.accounts.get(poll.target.client_name) is poll.account
 
     def refresh(self) -> None:
