@@ -1,6 +1,7 @@
 """The registry of targets."""
 
 from dataclasses import replace
+from typing import Any
 
 from exporter.targets.registry import Registry
 from exporter.targets.selection import Selection
@@ -48,6 +49,11 @@ def test_a_learnt_name_stays_until_a_list_has_another_or_the_zone_is_gone() -> N
     for listed in (zones("listed"), zones(), zones()):
         configured.apply("main", listed)
     assert [target.name for target in configured.targets("dns_zone")] == ["listed"]
+    changes: tuple[dict[str, Any], ...] = ({"attributes": {"read": "get"}}, {"watched": ("1.2",)}, {"interval": 9.0})
+    for change in changes:
+        zone = replace(zone, **change)
+        configured.configure([replace(DISCOVERING, fixed=(zone,))])
+        assert {name: getattr(configured.by_key[zone.key], name) for name in change} == change
     # A name of the configuration replaces one that an earlier configuration gave, also in outcomes of polls.
     configured.configure([replace(DISCOVERING, fixed=(replace(zone, name="new"),))])
     assert (configured.named(zone).name, [one.name for one in configured.targets("dns_zone")]) == ("new", ["new"])

@@ -257,6 +257,8 @@ async def test_what_the_page_says_of_a_state(set_up: Callable[[ViewSetup], objec
 async def test_the_form_and_the_links_keep_what_was_asked() -> None:
     asked = f"search=%3CB%3E+a%26b&collector={SCANS}&account=main"
     async with view_setup("main", "other") as setup:
+        for number, name in enumerate(("<b> a&b", "another")):
+            setup.fail(zone(number, name), SCANS)
         page = await shown(setup, f"/?{asked}&state=up&offset=2")
     assert [own["value"] for own in page.having("option", selected="")] == [SCANS, "main"]
     assert [own["value"] for own in page.having("input")] == ["<B> a&b", "up"]
@@ -264,6 +266,7 @@ async def test_the_form_and_the_links_keep_what_was_asked() -> None:
     wanted = {"all": "", "failing": "&state=failing", "pending": "&state=pending", "up": "&state=up"}
     assert states == {f"state-{name}": f"./?{asked}{more}#targets" for name, more in wanted.items()}
     assert [own["id"] for own in page.having("a", aria_current="true")] == ["state-up"]
+    assert "all 1" in page.text, "the search holds there, and the state does not"
 
 
 async def test_notices_name_a_budget_that_does_not_suffice_and_a_pause() -> None:
