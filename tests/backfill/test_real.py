@@ -9,12 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-import yaml
 
 from exporter.backfill.openmetrics import STEPS
 from exporter.daemon.daemon import Daemon
 from tests.backfill.backfill_setup import backfill_setup, grown
-from tests.deploy.files import DEPLOY
+from tests.deploy.files import DEPLOY, document
 from tests.exporter_parts import configuration
 from tests.real_parts import Prometheus, Release, create_blocks, prometheus_running, victoria_metrics_running
 from tests.waiting import PATIENCE
@@ -105,7 +104,7 @@ async def test_history_and_live_counters_are_one_series(tmp_path: Path, release:
         collectors = {"dns_statistics": {"interval": "1s"}, "shield_rate_limits": {"interval": "1s"}}
         settings = configuration(where.url, collectors, {"state": where.state.model_dump(mode="json")})
         daemon = await Daemon.start(settings, lambda: settings)
-        (job,) = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())["scrape_configs"]
+        (job,) = document(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"]
         job["static_configs"] = [{"targets": [daemon.server.url.removeprefix("http://")]}]
         scraping = {"global": {"scrape_interval": "1s"}, "scrape_configs": [job]}
         try:

@@ -35,10 +35,6 @@ class Platform:
     world: World
     noted: list[tuple[str, str, bytes]]
 
-    def fail(self, **fault: Any) -> None:
-        """Script a fault; for its fields see `exporter.sandbox.faults`."""
-        self.faults.add(fault)
-
     def prepare(self, case: Iterable[str]) -> None:
         """Forget all requests and faults, and script the faults of a case: its lines `fault JSON`."""
         self.noted.clear()

@@ -27,9 +27,9 @@ class Served:
 
     url: str
 
-    def get(self, path: str, **headers: str) -> httpx.Response:
+    def get(self, path: str) -> httpx.Response:
         """Request a path."""
-        return httpx.get(self.url + path, headers=headers, timeout=PATIENCE, trust_env=False)
+        return httpx.get(self.url + path, timeout=PATIENCE, trust_env=False)
 
     def post(self, path: str, /, **body: Any) -> None:
         """Send a JSON object, which must be accepted."""

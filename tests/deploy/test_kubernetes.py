@@ -3,13 +3,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 from prometheus_client import CollectorRegistry
 
 from exporter.collectors.catalogue import families
 from exporter.exposition.store import HEALTH
 from exporter.telemetry import Telemetry
-from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, REPOSITORY, Document, documents, run
+from tests.deploy.files import DASHBOARDS, DEPLOY, RELEASE, REPOSITORY, Document, document, documents, run
 from tests.deploy.objects import check_objects, validate, workload_of
 
 FOLDER = DEPLOY / "kubernetes"
@@ -39,7 +38,7 @@ def test_an_overlay_is_valid_and_what_the_exporter_takes(tmp_path: Path, overlay
 
 
 def test_the_series_of_targets_have_one_identity_and_those_of_the_process_keep_theirs() -> None:
-    prometheus = yaml.load((DEPLOY / "prometheus" / "prometheus.yml").read_text(), yaml.CSafeLoader)
+    prometheus = document(DEPLOY / "prometheus" / "prometheus.yml")
     rules = prometheus["scrape_configs"][0]["metric_relabel_configs"]
     assert {rule["target_label"] for rule in rules} == {"instance", "pod"}
     (pattern,) = {rule["regex"] for rule in rules}

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import yaml
-
-from tests.deploy.files import DEPLOY, RULES
+from tests.deploy.files import DEPLOY, RULES, Document, document
 
 RUNBOOKS: Final = DEPLOY / "runbooks"
 CASES: Final = Path(__file__).parent
@@ -40,7 +38,7 @@ def load_rules() -> tuple[Rule, ...]:
             keep_firing_for=rule.get("keep_firing_for", ""),
         )
         for path in sorted(RULES.glob("*.yml"))
-        for group in yaml.load(path.read_text(), yaml.CSafeLoader)["groups"]
+        for group in document(path)["groups"]
         for rule in group["rules"]
     )
 
@@ -56,7 +54,6 @@ def load_recordings() -> list[Rule]:
 
 
 @cache
-def load_case(name: str) -> dict[str, Any]:
+def load_case(name: str) -> Document:
     """Load a promtool file by the name of its alert."""
-    case: dict[str, Any] = yaml.load((CASES / f"{name}.test.yml").read_text(), yaml.CSafeLoader)
-    return case
+    return document(CASES / f"{name}.test.yml")

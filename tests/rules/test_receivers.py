@@ -10,7 +10,7 @@ import httpx
 import pytest
 import yaml
 
-from tests.deploy.files import DEPLOY
+from tests.deploy.files import DEPLOY, document
 from tests.http_answers import answering
 from tests.real_parts import alertmanager_reading
 from tests.waiting import PATIENCE, wait_until
@@ -40,7 +40,7 @@ def configuration(folder: Path, url: str) -> str:
     receivers["critical"] |= pagerduty
     for receiver in mail:
         receivers[receiver["name"]] |= receiver
-    shipped = yaml.safe_load((DEPLOY / "alertmanager" / "alertmanager.yml").read_text())
+    shipped = document(DEPLOY / "alertmanager" / "alertmanager.yml")
     assert {receiver["name"] for receiver in shipped["receivers"]} == set(receivers)
     (to_pagerduty,) = receivers["critical"]["pagerduty_configs"]
     to_pagerduty["url"] = f"{url}/pagerduty"

@@ -96,7 +96,7 @@ def test_a_state_database_is_tried_and_not_changed(
 
 def test_the_json_controls_no_terminal(platform: Platform, configure: Configure) -> None:
     platform.world.dns.zones.rename(104, EVIL)
-    platform.fail(kind="status", path="/dnszone/104/statistics", status=500)
+    platform.faults.add({"kind": "status", "path": "/dnszone/104/statistics", "status": 500})
     ended = invoke("check", "-o", "json", "--config", configure(ACCOUNT, url=platform.url, key=keys.API_KEY))
     assert [char for char in ended.out if not char.isprintable() and char != "\n"] == []
     found = json.loads(ended.out)
