@@ -416,6 +416,11 @@ async def test_a_reload_offers_a_refused_key_again() -> None:
         credential.refuse("a former key")
         parts.schedule.refresh()
         assert credential.problem == "", "without an answer to a call with the new key"
+        # An account is up for one and a half of the intervals that the reload sets.
+        slow = HOURLY | {"discovery": {"interval": "1h"}}
+        await parts.reload(collectors=CollectorsSettings.model_validate(slow))
+        parts.clock.now += 1.5 * 3600
+        assert parts.work.accounts.up_by_account() == {"main": True}
 
 
 async def test_a_zone_that_the_platform_does_not_know_loses_its_scan_series_until_it_is_known_again() -> None:
