@@ -301,7 +301,7 @@ class Ledger:
         # A row that is still the same object as in `_rows` is not new: `_ensure_open` found that the storage lost it.
         lost = {key: row for key, row in rows.items() if row is not None and row is self._rows.get(key)}
         if lost:
-            await self._storage.commit(lost, replaces=False)
+            await self._storage.commit(lost, takes_over=False)
         await self._storage.commit({key: row for key, row in {**rows, **times}.items() if key not in lost})
         for key, row in rows.items():
             if row is None:

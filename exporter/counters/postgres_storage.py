@@ -132,10 +132,10 @@ class PostgresStorage(Storage):
         session.has_read = True
         return rows
 
-    async def commit(self, changes: Changes, *, replaces: bool = True) -> None:
+    async def commit(self, changes: Changes, *, takes_over: bool = True) -> None:
         """Write and delete rows, in pages of `PAGE` rows; if a page fails, the pages before it stay written.
 
-        A row of another shard is not deleted, and is only replaced with `replaces`.
+        A row of another shard is not deleted, and is only replaced with `takes_over`.
         """
         session = self._session
         if session is None or not session.has_read:
@@ -145,7 +145,8 @@ class PostgresStorage(Storage):
             page = slice(start, start + PAGE)
             values = {name: _column(written[page], place) for place, name in enumerate(_COLUMNS)}
             gone = {f"deleted_{name}": _column(deleted[page], place) for place, name in enumerate(_KEY)}
-            parameters = {**self._shard_parameters(), **values, **gone, "session": session.token, "replaces": replaces}
+            how = {"session": session.token, "takes_over": takes_over}
+            parameters = {**self._shard_parameters(), **values, **gone, **how}
             ((is_same,),) = await session.ask(_WRITE, parameters)
             session.require_same_session(is_same=is_same)
 
@@ -277,7 +278,7 @@ _WRITE = """
         ON CONFLICT (installation, collector, account, kind, id) DO UPDATE
         SET shard = excluded.shard, shards = excluded.shards, name = excluded.name, success = excluded.success,
             data = excluded.data
-        WHERE %(replaces)s OR old.shard = excluded.shard OR old.shards <> excluded.shards OR old.id = ''
+        WHERE %(takes_over)s OR old.shard = excluded.shard OR old.shards <> excluded.shards OR old.id = ''
     )
     SELECT EXISTS (SELECT FROM own)
 """

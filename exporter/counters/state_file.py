@@ -72,7 +72,7 @@ class FileStorage(Storage):
         """Lock and open the file. The first time, return its rows; later none, because the ledger has newer rows."""
         return await blocking(self._thread, self._lock_and_open)
 
-    async def commit(self, changes: Changes, *, replaces: bool = True) -> None:  # noqa: ARG002 - one exporter
+    async def commit(self, changes: Changes, *, takes_over: bool = True) -> None:  # noqa: ARG002 - one exporter
         """Write and delete rows durably, all or nothing."""
         await blocking(self._thread, self._commit, changes)
 

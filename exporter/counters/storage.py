@@ -55,10 +55,10 @@ class Storage(Protocol):
         """
         return {}
 
-    async def commit(self, changes: Changes, *, replaces: bool = True) -> None:  # noqa: ARG002 - keeps nothing
+    async def commit(self, changes: Changes, *, takes_over: bool = True) -> None:  # noqa: ARG002 - keeps nothing
         """Write rows durably, in place of rows with the same key. Delete the rows of keys with the value None.
 
-        Without `replaces`, a row of a target that another exporter polls now stays as it is.
+        If `takes_over` is False, stored rows that belong to another exporter's shard are kept.
 
         Raises:
             StorageError: all or some of the rows may not have been written or deleted.

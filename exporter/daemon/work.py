@@ -231,7 +231,7 @@ class Work:
     def _show_left_out(self, statuses: Iterable[Status]) -> None:
         left_out = Counter[str]()
         for one in statuses:
-            # Nothing is left out of series that have ended.
+            # After its series have ended, a status still has the numbers of its last good answer: do not count them.
             if one.families:
                 left_out.update(one.left_out)
         serves = self._settings.series.serves

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 
-# The bounds of the limit of connections, however many file descriptors the process may have.
+# The limit of connections is between these two, however many file descriptors the process may have.
 LEAST_CONNECTIONS, MOST_CONNECTIONS = 16, 512
 
 

@@ -1,4 +1,4 @@
-"""The sample table of every database: orders that are placed and shipped as the world's time passes."""
+"""The sample table of every database: orders that are placed and shipped as the sandbox's clock goes on."""
 
 import math
 import sqlite3
@@ -38,7 +38,7 @@ class Orders:
         connection.execute(_SCHEMA)
 
     def refresh(self, now: float) -> None:
-        """Update the table to a time of the world, if the last update was at least 30 seconds before that time.
+        """Bring the table up to date for the time `now`, if the last update was at least 30 seconds before.
 
         Raises:
             sqlite3.Error: the update failed.

@@ -129,7 +129,8 @@ async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessi
     assert (opened[key_of(PAGE + 1)], opened[key_of(2 * PAGE)].name) == (ROW, "a??")
     other = await sessions.holder(1)
     assert await other.open() == of_account
-    await other.commit({key_of(PAGE + 1): None, **dict.fromkeys(of_target, ROW._replace(name="other"))}, replaces=False)
+    kept = dict.fromkeys(of_target, ROW._replace(name="other"))
+    await other.commit({key_of(PAGE + 1): None, **kept}, takes_over=False)
     counts = "SELECT count(*), count(*) FILTER (WHERE name = 'other') FROM edge_exporter_row"
     assert sessions.execute(counts) == [(PAGE + 2, 0)]
 
@@ -184,9 +185,9 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
     await ledger.record(poll_of_account(40))
     commit = storage.commit
 
-    async def unanswered(changes: Changes, *, replaces: bool = True) -> None:
+    async def unanswered(changes: Changes, *, takes_over: bool = True) -> None:
         storage.commit = commit  # type: ignore[method-assign]
-        await commit(changes, replaces=replaces)
+        await commit(changes, takes_over=takes_over)
         sessions.execute(END_SESSIONS)
         raise StorageError("the answer was lost")
 

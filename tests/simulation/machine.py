@@ -64,10 +64,10 @@ class Disk:
         storage = FileStorage(self.path, clocks.wall, set_aside, executor)
         commit = storage.commit
 
-        async def troubled(changes: Changes, *, replaces: bool = True) -> None:
+        async def troubled(changes: Changes, *, takes_over: bool = True) -> None:
             if self.mode == "fails":
                 raise StorageError("database or disk is full")
-            await commit(changes, replaces=replaces)
+            await commit(changes, takes_over=takes_over)
             self.wrote(changes, self.mode == "good")
             if self.mode == "unsure":
                 raise StorageError("disk I/O error")
