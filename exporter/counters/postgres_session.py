@@ -98,8 +98,8 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
         """Execute a statement, and return the rows of the result.
 
         Raises:
-            StorageError: the statement failed, and the rows must be read again; unless the session holds a shard, it
-                has ended. The message contains no password.
+            StorageError: the statement failed, and the rows must be read again. The session has ended, unless it holds
+                a shard and the database refused the statement. The message contains no password.
         """
         sent = self.clock()
         self._is_asking = True
@@ -108,8 +108,10 @@ class Session(psycopg.AsyncConnection[tuple[Any, ...]]):
             rows = await cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
             # A holder keeps its shard while the database refuses to write: otherwise a spare would poll as well. But a
-            # missing table is created in a new session only. Other sessions may have locked a shard unknowingly.
-            if self.is_holder and error.sqlstate not in (None, psycopg.errors.UndefinedTable.sqlstate):
+            # missing table or right (class 42) needs a new session, perhaps with another role, or another exporter.
+            # Other sessions may have locked a shard unknowingly.
+            is_refusal = error.sqlstate is not None and not error.sqlstate.startswith("42")
+            if self.is_holder and is_refusal:
                 self.has_read, self.alive_at = False, sent
             else:
                 self.end()

@@ -49,7 +49,7 @@ class ShardLocks:
     async def read(self, session: Session) -> set[int]:
         """Read the numbers of the locked shards, keep the numbers in `held`, and return them.
 
-        After an error, the session has ended.
+        After an OtherTotalError, the session has ended.
 
         Raises:
             OtherTotalError: exporters with another total number of shards are running.

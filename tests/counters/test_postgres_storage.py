@@ -273,13 +273,18 @@ async def test_a_role_that_may_not_create_the_table_may_use_one(sessions: Sessio
     name = sessions.url.rpartition("/")[2]
     sessions.execute(f"CREATE ROLE user_of_{name} LOGIN PASSWORD '{PASSWORD}'")
     sessions.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-    guest = sessions.storage(0, url=sessions.url.replace(f"{USER}:", f"user_of_{name}:"))
+    guest = sessions.storage(0, url=sessions.url.replace(f"{USER}:", f"user_of_{name}:"), lease=600.0)
     with pytest.raises(StorageError, match="the role cannot create a table; expected a schema in which"):
         await guest.check()
     await sessions.holder(1)
     sessions.execute(f"GRANT ALL ON edge_exporter_row TO user_of_{name}")
     await guest.check()
     assert (await guest.claim(), await guest.open()) == (0, {})
+    sessions.execute(f"REVOKE ALL ON edge_exporter_row FROM user_of_{name}")
+    with pytest.raises(StorageError, match="permission denied"):
+        await guest.commit({key_of(1): ROW})
+    # The shard is free for an exporter with another role, or for a new session with a new address.
+    await until_claimed(sessions.storage(0), 0)
 
 
 async def test_a_database_that_cannot_store_every_row_is_refused(postgres: Postgres, sessions: Sessions) -> None:
