@@ -20,7 +20,7 @@ CASES: dict[str, list[Step]] = {
     "more than a day ahead of it": [(0, DAY + 1, 0)],
     "no date": [(0, None, None)],
     "a missing date continues the last one": [(0, 5, 5), (90, None, 95)],
-    "one date years ahead changes nothing": [(0, 0, 0), (60, AHEAD, 60), (60, 120, 120)],
+    "one date years ahead or behind changes nothing": [(0, 0, 0), (60, AHEAD, 60), (60, -AHEAD, 120), (60, 180, 180)],
     "three that agree are accepted, and so is the way back": [
         *((0, 0, 0), (0, AHEAD, 0), (0, AHEAD, 0), (0, AHEAD, AHEAD)),
         *((60, None, AHEAD + 60), (0, 60, 60), (0, AHEAD, 60)),

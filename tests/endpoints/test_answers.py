@@ -84,6 +84,7 @@ OBJECTS: tuple[object, ...] = ({"A": {}}, {"A": None, "B": None}, {"C": 1})
 PAIRS: tuple[list[object], ...] = (
     [["2026-02-07", 3], ["07-02-2026", 4], ["08-02-2026", None], ["2026-02-08", 2], ["2026-02-08", None]],
     [["2026-02-07", 3], ["2026-02-08"]],
+    [["2026-02-08", None], ["2026-02-08", 3], ["2026-02-08", 4]],
 )
 # Equal label values, after the NUL is replaced: the first is counted.
 EQUAL = {"Classes": {"a\0": {"2026-02-08": 3}, "a\ufffd": {"2026-02-08": 40}}}

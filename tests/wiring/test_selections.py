@@ -29,6 +29,6 @@ def test_each_resource_that_an_account_names_is_a_target_of_its_kind(tmp_path: P
         *("search/prod prod", "search/shop shop"),
     ]
     off = {"discover": False}
-    of_file = {"dns_zones": {**off, "ids_file": str(ids)}, "scripts": off, "shield_zones": off}
-    own = next(selections_of(configuration("http://127.0.0.1:9", {}, **of_file)))
-    assert own.fixed[0].watched == ("names",)
+    of_file = {"dns_zones": {**off, "ids_file": str(ids)}, "scripts": {**off, "read": "update"}, "shield_zones": off}
+    own, _, scripts, *_ = selections_of(configuration("http://127.0.0.1:9", {}, **of_file))
+    assert (own.fixed[0].watched, scripts.attributes) == (("names",), {"read": "update"})
