@@ -122,7 +122,7 @@ def _excludes(entry: str, host: str, address: IPv4Address | IPv6Address | None, 
     if parts is None:  # the entry is empty
         return False
     entry_port = parts["v6_port"] or parts["port"]
-    if entry_port is not None and int(entry_port) != port:
+    if entry_port is not None and entry_port.lstrip("0") != str(port):
         return False
     name = parts["v6"] or parts["host"] or parts["bare"]
     if name == "*":

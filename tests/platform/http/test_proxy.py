@@ -100,6 +100,7 @@ def test_what_a_proxy_gets_is_secret_which_without_a_password_may_be_its_user(mo
         ("[2001:db8::1]:443", "2001:db8::1", "2001:db8::2"),
         ("fe80::/10", "fe80::2%eth0", "2001:db8::1"),
         ("10.0.0.0/99, :, [, /, 300.1.1.1", "", "10.0.0.7 example.net"),
+        ("example.net:0443, *:" + "4" * 5000, "example.net", "10.0.0.7"),  # Python converts at most 4300 digits
     ],
 )
 def test_addresses_networks_domains_and_ports_are_excluded(excluded: str, direct: str, through: str) -> None:
