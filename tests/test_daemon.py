@@ -166,8 +166,9 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         assert await scraped(daemon, client, "edge_dns_queries_total") == before
         assert await loaded("success_timestamp_seconds") == at
         changed = FILE.replace("{state}", "null").replace("budget:", "timeout: 11s\n    budget:")
+        changed += "dashboard_url: https://grafana.example\nshard: {{total: 4}}\nlog: {{level: {level}}}\n"
         for level in ("info", "error"):
-            configured.write(changed + "shard: {{total: 4}}\nlog: {{level: {level}}}\n", level=level)
+            configured.write(changed, level=level)
             with capture_logs() as logs:
                 answer = await client.post("/-/reload")
             assert (answer.status_code, answer.text, await loaded()) == (200, "reloaded\n", 1.0)
@@ -176,6 +177,7 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         (account,) = daemon.work.schedule.accounts.values()
         assert (account.client.timeout, account.client.rate_limiter.rate) == (11.0, 1000.0), "no quarter of it"
         assert logging.getLogger().level == logging.ERROR
+        assert 'href="https://grafana.example/' in (await client.get("/target/account/main")).text
         await configured.reload(daemon, FILE.replace("{url}", configured.sandbox.url.replace("http", "HTTP")))
         assert "\nedge_dns_queries_total{" in (await client.get("/metrics")).text, "it is the same address"
         assert (logging.getLogger().level, await loaded()) == (logging.WARNING, 1.0)
