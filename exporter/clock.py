@@ -91,7 +91,6 @@ class PlatformTime:
         if is_plausible or self._agreeing_answers >= AGREEING_ANSWERS_NEEDED:
             self.accepted_date = unix_seconds
             self._accepted_minus_monotonic = minus_monotonic
-            self._doubted_minus_monotonic = None
             self._agreeing_answers = 0
             return date
         return self.now() or min(date, self._clocks.utc())

@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import bcrypt
 import httpx
@@ -166,6 +166,7 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
         assert await scraped(daemon, client, "edge_dns_queries_total") == before
         assert await loaded("success_timestamp_seconds") == at
         changed = FILE.replace("{state}", "null").replace("budget:", "timeout: 11s\n    budget:")
+        monkeypatch.setattr(daemon.server, "limit_clients", limit_clients := Mock())
         changed += "dashboard_url: https://grafana.example\nshard: {{total: 4}}\nlog: {{level: {level}}}\n"
         for level in ("info", "error"):
             configured.write(changed, level=level)
@@ -173,10 +174,10 @@ async def test_a_scrape_right_after_a_reload_shows_its_result_and_a_wrong_file_c
                 answer = await client.post("/-/reload")
             assert (answer.status_code, answer.text, await loaded()) == (200, "reloaded\n", 1.0)
             assert [line["sections"] for line in logs if line["event"].startswith("restart")] == [["state", "shard"]]
-        assert await loaded("success_timestamp_seconds") > at
+        assert limit_clients.mock_calls == [call(8)] * 2
         (account,) = daemon.work.schedule.accounts.values()
         assert (account.client.timeout, account.client.rate_limiter.rate) == (11.0, 1000.0), "no quarter of it"
-        assert logging.getLogger().level == logging.ERROR
+        assert (logging.getLogger().level, await loaded("success_timestamp_seconds") > at) == (logging.ERROR, True)
         assert 'href="https://grafana.example/' in (await client.get("/target/account/main")).text
         await configured.reload(daemon, FILE.replace("{url}", configured.sandbox.url.replace("http", "HTTP")))
         assert "\nedge_dns_queries_total{" in (await client.get("/metrics")).text, "it is the same address"
