@@ -278,7 +278,7 @@ _WRITE = """
         ON CONFLICT (installation, collector, account, kind, id) DO UPDATE
         SET shard = excluded.shard, shards = excluded.shards, name = excluded.name, success = excluded.success,
             data = excluded.data
-        WHERE %(takes_over)s OR old.shard = excluded.shard OR old.shards <> excluded.shards OR old.id = ''
+        WHERE %(takes_over)s OR old.shard = excluded.shard OR old.shards <> excluded.shards
     )
     SELECT EXISTS (SELECT FROM own)
 """
