@@ -37,15 +37,10 @@ class SharingProcesses:
 
     @asynccontextmanager
     async def exporter(
-        self,
-        name: str,
-        *,
-        lease: str = "5s",
-        url: str = "",
-        **shard: int | str,
+        self, name: str, *, lease: str = "5s", url: str = "", **shard: int | str
     ) -> AsyncIterator[Exporter]:
         """Start a process that polls every second; `url` is another way to the database."""
-        settings = self.settings(**shard) | {"state": {"url_file": "url", "lease": lease}}
+        settings = self.settings(**shard) | {"state": {"url_file": "url", "lease": lease, "installation": "shop"}}
         exporter = await asyncio.to_thread(Exporter, settings, self._folder / name, database=url or self.url)
         try:
             yield exporter

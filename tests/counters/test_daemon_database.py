@@ -181,6 +181,7 @@ async def test_the_password_is_seen_nowhere_and_a_process_that_ends_leaves_its_s
         assert reported["state"].startswith("postgresql://127.0.0.1:")
     with psycopg.connect(sharing.url) as connection:
         assert connection.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (0,)
+        assert connection.execute("SELECT DISTINCT installation FROM edge_exporter_row").fetchall() == [("shop",)]
 
 
 async def test_no_counter_falls_or_loses_a_query_whatever_happens_to_holders_and_the_database(

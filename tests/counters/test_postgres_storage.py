@@ -132,6 +132,11 @@ async def test_rows_are_written_in_pages_and_deleted_by_their_holder_alone(sessi
     assert await other.open() == of_account
     kept = dict.fromkeys(of_target, ROW._replace(name="other"))
     await other.commit({key_of(PAGE + 1): None, **kept}, takes_over=False)
+    # Another installation has shards and rows of its own.
+    apart = sessions.storage(0)
+    apart.locks.installation = "apart"
+    assert (await apart.claim(), await apart.open(), await apart.read([key_of(0).collector])) == (0, {}, {})
+    await apart.commit({key_of(PAGE + 1): None})
     counts = "SELECT count(*), count(*) FILTER (WHERE name = 'other') FROM edge_exporter_row"
     assert sessions.execute(counts) == [(PAGE + 2, 0)]
 
@@ -312,9 +317,8 @@ async def test_a_socket_and_a_wrong_address_are_refused_without_the_password(
         with pytest.raises(StorageError, match=words) as refused:
             await sessions.storage(url=url).claim()
         assert "x" * 9 not in str(refused.value)
-    password = sessions.url.partition("edge:")[2].partition("@")[0]
     with pytest.raises(StorageError, match="a Unix socket is used, where the server does not notice a lost exporter"):
-        await sessions.storage(url=local.replace("x" * 9, password)).claim()
+        await sessions.storage(url=local.replace("x" * 9, PASSWORD)).claim()
 
 
 @pytest.mark.real
