@@ -135,7 +135,7 @@ class PostgresStorage(Storage):
     async def commit(self, changes: Changes, *, takes_over: bool = True) -> None:
         """Write and delete rows, in pages of `PAGE` rows; if a page fails, the pages before it stay written.
 
-        A row of another shard is not deleted, and is only replaced with `takes_over`.
+        A row of another shard is not deleted. Without `takes_over`, no row is replaced.
         """
         session = self._session
         if session is None or not session.has_read:
@@ -267,7 +267,7 @@ _WRITE = """
           AND (old.collector, old.account, old.kind, old.id) = (gone.collector, gone.account, gone.kind, gone.id)
           AND (old.shard = %(index)s OR old.shards <> %(total)s)
     ), written AS (
-        INSERT INTO edge_exporter_row AS old (
+        INSERT INTO edge_exporter_row (
             installation, collector, account, kind, id, shard, shards, name, success, data
         )
         SELECT %(installation)s, collector, account, kind, id, %(index)s, %(total)s, name, success, data
@@ -278,7 +278,7 @@ _WRITE = """
         ON CONFLICT (installation, collector, account, kind, id) DO UPDATE
         SET shard = excluded.shard, shards = excluded.shards, name = excluded.name, success = excluded.success,
             data = excluded.data
-        WHERE %(takes_over)s OR old.shard = excluded.shard OR old.shards <> excluded.shards
+        WHERE %(takes_over)s
     )
     SELECT EXISTS (SELECT FROM own)
 """
