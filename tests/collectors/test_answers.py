@@ -131,7 +131,7 @@ ANSWERS: Mapping[str, Mapping[str, Body]] = {
             "shieldZoneId": 3, "planType": 9, "dDoSShieldSensitivity": -1,
             "wafExecutionMode": 7, "dDoSExecutionMode": 2,
         }),
-        "a zone of another shape": zones({"shieldZoneId": 4, "wafEnabled": "perhaps"}, {"shieldZoneId": 3}),
+        "a known name, and another shape": zones({"shieldZoneId": 9, "wafEnabled": "perhaps"}, {"shieldZoneId": 3}),
         "a number of 400 digits": zones({"shieldZoneId": 4, "rateLimitRulesLimit": 10**400}, {"shieldZoneId": 3}),
         "a list without a total": zones({"shieldZoneId": 3}, total=None),
     },

@@ -238,12 +238,17 @@ async def test_a_ledger_whose_rows_another_has_counted_serves_and_writes_nothing
     assert sessions.execute(data) == [(b"of another",)]
 
 
-async def test_a_holder_waits_for_its_shard_while_its_former_session_may_last(sessions: Sessions) -> None:
-    holder, other = await sessions.holder(0, lease=30.0), sessions.storage(0)
+async def test_a_holder_asks_in_time_and_waits_while_its_former_session_may_last(sessions: Sessions) -> None:
+    holder, other = await sessions.holder(0, lease=300.0), sessions.storage(0)
+    await sessions.holder(1, lease=300.0)
+    # A statement is sent, and finds the other shard held, if the last one was most of a pulse (100 s) ago.
+    for later, held in ((5.0, {0}), (90.0, {0, 1})):
+        with patch.object(holder, "_clock", return_value=boot_seconds() + later):
+            assert (await holder.keep_open(), holder.locks.held) == (True, held)
     sessions.execute(END_SESSIONS)
     await until_claimed(other, 0)
-    # The former session may last for 40 seconds.
-    clock = patch.object(holder, "_clock", lambda: boot_seconds() + 20.0)
+    # The former session may last for 400 seconds.
+    clock = patch.object(holder, "_clock", lambda: boot_seconds() + 200.0)
     with clock, pytest.raises(StorageError, match="the shard is held by another session"):
         await holder.open()
     await other.close()
