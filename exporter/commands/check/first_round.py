@@ -140,13 +140,11 @@ def _concerns_the_account(status: Status) -> bool:
 
 def _account_row(name: str, status: Status) -> Row:
     if name.startswith(DATABASE_PREFIX):
-        credential, setting = "token", "url"
-        target = f"database/{name.removeprefix(DATABASE_PREFIX)}"
+        credential, target = "token", f"database/{name.removeprefix(DATABASE_PREFIX)}"
     else:
-        credential, setting = "key", "base_url"
-        target = f"account/{name}"
+        credential, target = "key", f"account/{name}"
     if status.reason == errors.NotFound.reason:
-        detail = f"every poll fails: {status.message}; check the path of {setting}"
+        detail = f"every poll fails: {status.message}; check the path of base_url"
     elif status.reason == errors.Unauthorized.reason:
         detail = f"the {credential} is not accepted: {status.message}"
     elif status.reason == errors.Forbidden.reason:
