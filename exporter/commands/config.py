@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from exporter.commands.options import SettingsCommand, config_option, form_optio
 from exporter.commands.output.printing import echo
 from exporter.mask import MASK
 from exporter.settings.loading import load
+from exporter.settings.model import Settings
 from exporter.untrusted.patterns import Pattern
 from exporter.validation.configuration_errors import KeyPath, format_keys
 from exporter.validation.section import leaves
@@ -36,22 +37,27 @@ def show(config: Path | None, *, form: str, flags: Mapping[str, str]) -> None:
     Secrets are masked.
     """
     settings = load(config, flags, os.environ)
-    collectors = settings.collectors
-    of_endpoints = [leaves(collectors.of_endpoint(one), ("collectors", one.name)) for one in settings.endpoints]
-    # The interval of an endpoint can be set in two places; `collectors` has priority.
-    own_intervals: dict[KeyPath, KeyPath] = {
-        ("collectors", one.name, "interval"): ("endpoints", place, "interval")
-        for place, one in enumerate(settings.endpoints)
-    }
-    rows = []
-    for path, field, value in chain(leaves(settings), *of_endpoints):
-        origin = settings.origin(path, own_intervals.get(path, path))
-        rows.append({"path": format_keys(path), "value": _plain(value, field), "origin": origin})
+    rows = list(_rows(settings))
     if form == "json":
         echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
         for row in rows:
             echo(f"{row['path']}: {json.dumps(row['value'], ensure_ascii=False)}  # {row['origin']}")
+
+
+def _rows(settings: Settings) -> Iterator[dict[str, object]]:
+    # `leaves(settings)` has only the built-in collectors.
+    of_endpoints = [
+        leaves(settings.collectors.of_endpoint(one), ("collectors", one.name)) for one in settings.endpoints
+    ]
+    # The interval of an endpoint can be set in two places; `collectors` has priority.
+    second_places: dict[KeyPath, KeyPath] = {
+        ("collectors", one.name, "interval"): ("endpoints", place, "interval")
+        for place, one in enumerate(settings.endpoints)
+    }
+    for path, field, value in chain(leaves(settings), *of_endpoints):
+        places = [path, second_places[path]] if path in second_places else [path]
+        yield {"path": format_keys(path), "value": _plain(value, field), "origin": settings.origin(*places)}
 
 
 def _plain(value: object, field: FieldInfo) -> object:

@@ -281,9 +281,9 @@ class Ledger:
 
     def _take_in(self, rows: Mapping[PollKey, StateRow]) -> None:
         for key, row in rows.items():
-            # The row with this key contains the platform's time as `success`. Rows of a collector that has the name
-            # PLATFORM_TIME have other keys, with the id of a target.
-            if key == account_key(PLATFORM_TIME, key.target.account):
+            # A collector may have the name PLATFORM_TIME, but its rows have other keys, with the id of a target.
+            is_platform_time = key == account_key(PLATFORM_TIME, key.target.account)
+            if is_platform_time:
                 self.platform_time(key.target.account).restore(row.success)
             else:
                 self._rows[key] = row

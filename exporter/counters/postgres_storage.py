@@ -11,7 +11,8 @@ from exporter.targets.target import PollKey
 
 # The most rows of a statement. With many more rows, a statement could take longer than its time limit.
 PAGE = 1000
-# `keep_open` sends a statement after this part of the pulse, because the ledger does not keep the pulse exactly.
+# `keep_open` sends a statement after this part of `pulse`, the time between two calls of `keep_open`: the ledger may
+# call it a little late.
 _EARLY = 0.8
 # After this many leases, the server has ended a lost session: it may notice the loss up to a third of a lease late.
 _LEASES_UNTIL_ENDED = 4 / 3
@@ -214,7 +215,7 @@ class PostgresStorage(Storage):
         try:
             await self.locks.read(session)
         except OtherTotalError as error:
-            # The exporters with the other number of shards count the targets of this shard.
+            # Exporters with another number of shards already poll and count this shard's targets: do not lock it.
             return str(error)
         has_lock = session.is_holder or await self.locks.take(session, index)
         return "" if has_lock else "the shard is held by another session"

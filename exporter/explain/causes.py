@@ -124,7 +124,7 @@ class Explainer:
         return sorted({kind for collector in self.collectors() for kind in collector.kinds})
 
     def why_unexplained(self, targets: Iterable[str]) -> dict[str, str]:
-        """Return each of these labels or names of targets → why no absence is found for it, in words.
+        """Return each given target (its label, as `dns_zone/102`, or its name) → why it has no absence, in words.
 
         If several targets have the same name, a target of this process's shard decides.
         """
@@ -179,13 +179,15 @@ class Explainer:
     def _candidates(self, collector: Collector) -> Iterator[tuple[Target, Finding | None]]:
         """Yield the targets that may have families of a collector, with a finding if the settings leave the target out.
 
-        If an account has no such target in this shard, yield a target with the id `ANY`, and why there is none.
+        If an account has no such target in this shard, and the configuration names none for any shard, yield a target
+        with the id `ANY`, and why there is none.
         """
         for selection in self.registry.selections(*collector.kinds):
             account, kind = selection.account, selection.kind
             polled = self.registry.polled(account, kind)
-            not_selected = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
-            for one in not_selected:
+            not_polled = [one for one in self.registry.listed(account, kind) if one.key.id not in polled]
+            for one in not_polled:
+                # A target that no pattern leaves out is not polled yet.
                 path = selection.rejection(one.name)
                 excluded = None if path is None else self._not_asked_for(path, "leaves the target out")
                 yield Target(account, kind, one.key.id, one.name), excluded
@@ -195,14 +197,14 @@ class Explainer:
                 else:
                     yield target, self._not_asked_for(selection.setting, "selects nothing that the family shows")
             # Configured targets count, too: if they are not polled here, they belong to another shard.
-            has_target = bool(not_selected or polled or selection.fixed)
+            has_target = bool(not_polled or polled or selection.fixed)
             if not has_target:
                 yield Target(account, kind, ANY), self._of_no_target(selection)
 
     def _of_no_target(self, selection: Selection) -> Finding:
         """Return why an account has no target of the selection's kind in this shard."""
         if not selection.discover:
-            return self._not_asked_for(selection.setting, "names no target of the kind, and none is discovered")
+            return self._not_asked_for(selection.setting, f"names no {selection.kind}, and none is discovered")
         lists = (one for one in self.collectors() if isinstance(one, EndpointListCollector))
         lister = next((one for one in lists if one.kind == selection.kind), discovery.COLLECTOR)
         if disabled := self._disabled(lister):

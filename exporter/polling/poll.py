@@ -180,7 +180,7 @@ class Poller:
             self.store.fail(name, outcome, error, duration=seconds)
             # If the outcome has families, `fail` has published them in spite of the error, and they stay.
             if isinstance(error, NotFound) and not outcome.families:
-                self._clear_not_found(collector, target)
+                self._end_series_of_missing(collector, target)
         elif target.key in self.store.gone:
             # The collector that owns the target has found that the target no longer exists.
             self.store.publish(name, Outcome(target, note=GONE), duration=seconds)
@@ -189,13 +189,15 @@ class Poller:
             limited = outcome._replace(families=(*gauges, *counted.families))
             self.store.publish(name, limited, duration=seconds, left_out={**left_out, **counted.left_out})
 
-    def _clear_not_found(self, collector: Collector, target: Target) -> None:
+    def _end_series_of_missing(self, collector: Collector, target: Target) -> None:
+        """End the series of a target that a collector has not found; if it owns the target, those of all collectors."""
         self.store.clear(PollKey(target.key, collector.name))
-        if collector.owns_target:
-            self.store.gone.add(target.key)
-            for other in self.schedule.plans.values():
-                if other.collector.polls == target.kind:
-                    self.store.clear(PollKey(target.key, other.collector.name))
+        if not collector.owns_target:
+            return
+        self.store.gone.add(target.key)
+        for plan in self.schedule.plans.values():
+            if plan.collector.polls == target.kind:
+                self.store.clear(PollKey(target.key, plan.collector.name))
 
     def _may_publish(self, poll: RunningPoll, target: Target) -> bool:
         # A reload cancels polls with an old plan or account, but a library may swallow the cancellation. The counts of

@@ -17,8 +17,8 @@ Given = dict[KeyPath, tuple[object, Place]]
 
 # Variables that Kubernetes sets in containers for a Service called edge-exporter or edge-exporter-*.
 _SERVICE_LINK = re.compile(PREFIX + r"(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)")
-# Only one key of each pair may be set: if a flag or variable sets the first, the second is ignored in sources of lower
-# precedence. `url` is no first key, because no flag or variable sets `url`.
+# Key → the key that must not be set beside it. If a flag or variable sets the left key, the right key is ignored in
+# sources of lower precedence. `url` is never on the left: no flag or variable sets it.
 _REPLACES = {"api_key": "api_key_file", "api_key_file": "api_key", "url_file": "url"}
 # Path of a removed key without list indices → what to use in place of the key; docs/upgrading.md says more.
 _REMOVED: Mapping[str, str] = {

@@ -15,13 +15,14 @@ MOST_REMEMBERED = 64
 
 
 def _qualities(header: str) -> dict[str, float]:
-    """Return value → highest quality in a header (0 if unreadable); of OpenMetrics, only version 1.0.0 is included."""
+    """Return value → highest quality in a header, 0 if unreadable. OpenMetrics in other versions is left out."""
     best: dict[str, float] = {}
     # White space and quotes are removed: they have no meaning in the values that this module knows.
     for part in "".join(header.lower().replace('"', "").split()).split(","):
         value, *pairs = part.split(";")
         parameters = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
-        if value != _OPENMETRICS or parameters.get("version", "1.0.0") == "1.0.0":
+        is_other_version = value == _OPENMETRICS and parameters.get("version", "1.0.0") != "1.0.0"
+        if not is_other_version:
             best[value] = max(best.get(value, 0.0), _quality(parameters.get("q", "1")))
     return best
 

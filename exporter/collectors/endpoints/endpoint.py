@@ -216,7 +216,7 @@ class EndpointMetric(Section):
 
 
 class Endpoint(Section):
-    """A path of the platform that becomes a collector, and the metrics in the path's answers."""
+    """A further path of the platform that is polled, and the metrics that are read from its answers."""
 
     name: Annotated[str, AfterValidator(_parse_name)] = Field(
         description="The name of the collector; collectors.<name> has its settings."

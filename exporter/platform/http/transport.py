@@ -206,7 +206,8 @@ _TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], type[httpx.RequestEr
 def _raise(error: BaseException, *, is_proxied: bool = False) -> NoReturn:
     """Raise the exception of httpx for `error`, and keep `error`, which may contain the key, out of tracebacks."""
     fault = _translated(error, is_proxied=is_proxied)
-    # aiohttp keeps the exception with the body. As the traceback refers to the body, the memory would stay in use.
+    # The body's object in aiohttp refers to the exception, and the traceback of the exception refers to the body.
+    # Without this line, only a garbage collection would free the body.
     error.__traceback__ = None
     try:
         raise fault from None
