@@ -90,7 +90,7 @@ def command(
     try:
         sample_count = write(output, past, added_labels, STEPS[step])
     except OSError as error:
-        complain(f"cannot write {output}: {error.strerror}")
+        complain(f"cannot write {output}: {error.strerror or error}")
     echo(f"{output}: {span}, {len(past)} series, {sample_count} samples, {output.stat().st_size / 1e6:.1f} MB.")
     # With promtool's default of two hours for a block, a month would become 360 blocks.
     echo(f"Next: promtool tsdb create-blocks-from --max-block-duration=1200h openmetrics {output} DIRECTORY")

@@ -160,7 +160,7 @@ class LoopServer(uvicorn.Server):
                 # The client has disconnected already.
                 continue
             except OSError as error:
-                self._warn("connections cannot be accepted", error=error.strerror)
+                self._warn("connections cannot be accepted", error=error.strerror or str(error))
                 self._connections.close_waiting(CLOSED_AT_ONCE)
                 await asyncio.sleep(RETRY_ACCEPT_SECONDS)
                 continue
